@@ -1,0 +1,1 @@
+"""The turn, the models, the tools and the memory format."""

@@ -1,0 +1,123 @@
+"""What a turn reports while it runs: one closed union, and the turn that follows from it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ogcode.agent.turn import Cause, Outcome, Step, ToolCall, Turn, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """Shown folded, never sent back, never remembered."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The request is made again; the text it had given so far is void."""
+
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One model request is complete."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    call: ToolCall
+    output: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """An event of a helper, such as a recall, inside the turn."""
+
+    name: str
+    event: "Event"
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something the user should know: one sentence, plain text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    """The turn is over and on disk (or its failure to get there was announced by a `Warned`)."""
+
+    turn: Turn
+    note: str
+    """The id of the note to come; empty when nothing is to be remembered."""
+    replay_tokens: int = 0
+    """What this turn's requests would have held had all earlier turns been sent again, in tokens."""
+
+
+Event = TextDelta | ReasoningDelta | Retrying | Answered | ToolStarted | ToolFinished | Nested | Warned | TurnFinished
+Emit = Callable[[Event], None]
+
+
+class Progress:
+    """A turn so far, folded from its events; the same for a running, a cancelled and a killed turn."""
+
+    def __init__(self, request: str) -> None:
+        self.request = request
+        self.steps: list[Step] = []
+        self.usage = Usage()
+        self.requests = 0
+        self._answer = ""
+        self._partial = ""
+        self._first_input = 0
+        self._last_context = 0
+
+    def add(self, event: Event) -> None:
+        match event:
+            case TextDelta(text):
+                self._partial += text
+            case Retrying():
+                self._partial = ""
+            case Answered(text, _, usage):
+                self._partial = ""
+                self._answer = text or self._answer
+                self.requests += 1
+                self.usage += usage
+                self._first_input = self._first_input or usage.input_tokens
+                self._last_context = usage.tokens
+            case ToolFinished(call, _, failed):
+                self.steps.append(Step(call.name, call.arguments, failed))
+            case Nested(_, Answered(_, _, usage)):
+                self.usage += usage
+
+    def turn(self, outcome: Outcome, cause: Cause = "", reason: str = "") -> Turn:
+        return Turn(
+            self.request,
+            self._partial or self._answer,
+            tuple(self.steps),
+            outcome,
+            cause,
+            reason,
+            self.usage,
+            self.requests,
+            self._first_input,
+            self._last_context,
+        )

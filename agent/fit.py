@@ -1,0 +1,47 @@
+"""Make a turn that grows fit its window: the oldest tool results become stubs."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from ogcode.agent.model import ToolSpec
+from ogcode.agent.turn import Message
+
+KEEP = 2
+"""The newest tool results that are never replaced."""
+
+
+def size(messages: Sequence[Message], specs: Sequence[ToolSpec]) -> int:
+    """Bound the tokens of a request from above: UTF-8 bytes / 3."""
+    text = sum(
+        len(message.content.encode("utf-8", "replace")) + sum(len(call.arguments) + 40 for call in message.calls) + 12
+        for message in messages
+    )
+    return (text + sum(len(json.dumps(asdict(spec))) for spec in specs)) // 3
+
+
+def fitted(
+    messages: tuple[Message, ...], specs: Sequence[ToolSpec], window: int, output: int | None = None
+) -> tuple[Message, ...] | None:
+    """Return the request with as few stubs as it takes, or None when stubs are not enough.
+
+    The user's message and the calls themselves always stay.
+    """
+    room = window - min(output or 2048, window // 4)
+    results = [place for place, message in enumerate(messages) if message.role == "tool"]
+    replaceable = results[:-KEEP] if len(results) > KEEP else []
+    request = list(messages)
+    for place in [-1, *replaceable]:
+        if place >= 0:
+            request[place] = _stub(request[place])
+        if size(request, specs) <= room:
+            return tuple(request)
+    return None
+
+
+def _stub(message: Message) -> Message:
+    lines = message.content.count("\n") + 1
+    return replace(
+        message,
+        content=f"[{lines} lines of {message.name} left out to save room; call it again if you need them]",
+    )

@@ -1,0 +1,1 @@
+"""Notes, their spool and their index."""

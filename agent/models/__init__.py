@@ -1,0 +1,1 @@
+"""Model clients: one protocol, one module a wire shape."""

@@ -1,0 +1,1 @@
+"""What the agent may do in a repository."""

@@ -1,0 +1,1 @@
+"""The process that turns a finished turn into a note."""
