@@ -1,0 +1,129 @@
+"""The note of a turn: its name, its frontmatter, and reading any markdown file as one."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from ogcode.agent.memory.markdown import head_lines, sections
+
+LARGEST = 1_000_000
+"""Bytes; a larger file in the memory folder is not a note."""
+
+SECTIONS = ("Request", "What was done", "Key files & symbols", "Decisions & why", "Outcome")
+_NAME = re.compile(r"(\d{4}-\d\d-\d\dT\d{6}Z)--([0-9a-z]+)(?:--(.*))?$")
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+_PAIR = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|-?\d+|\{.*\})$')
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    id: str
+    """`<UTC start of the turn>--<session tag>`; of a file with another name, that name."""
+    title: str
+    text: str
+    """The whole file."""
+    session_id: str = ""
+    created_at: str = ""
+    """ISO 8601, UTC; empty where neither the frontmatter nor the name tells."""
+    turn: int = 0
+    outcome: str = ""
+    scribe: str = ""
+    topics: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Paths and the start of their content hashes at the end of the turn."""
+    malformed: str = ""
+    """What is wrong with the file; it is a note all the same."""
+
+
+def note_id(started: datetime, session_id: str) -> str:
+    """Name the note of a turn that began at `started` (UTC)."""
+    return f"{started.astimezone(UTC):%Y-%m-%dT%H%M%SZ}--{session_id[:8]}"
+
+
+def slug(title: str) -> str:
+    """Make a file name's last part of a title: letters of any script, at most 60 bytes, never empty."""
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", title).casefold())
+    plain = "-".join(re.findall(r"[^\W_]+", folded)) or "untitled"
+    while len(plain.encode()) > 60:
+        shorter = plain.rpartition("-")[0]
+        plain = shorter if len(shorter.encode()) >= 20 else plain[:-1]
+    return f"{plain}-note" if plain in _RESERVED else plain
+
+
+def frontmatter(facts: Mapping[str, object]) -> str:
+    """Write a frontmatter block whose scalars are JSON, so that no title can break or forge a field."""
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items()]
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def parse_note(name: str, content: bytes) -> Note:
+    """Read a file of the memory folder. Never raises: what is wrong is said in `malformed`."""
+    text = content.decode("utf-8", "replace").lstrip("\ufeff").replace("\r\n", "\n")
+    faults = ["not UTF-8"] if "\ufffd" in text else []
+    if "\x00" in text:
+        faults.append("holds NUL bytes")
+        text = text.replace("\x00", "\ufffd")
+    if re.search(r"^(<{7}|>{7}) ", text, re.MULTILINE):
+        faults.append("holds merge conflict marks")
+    lines = text.split("\n")
+    facts, fault = _facts(lines[: head_lines(lines)], text)
+    if fault:
+        faults.append(fault)
+    if not text.strip():
+        faults.append("empty")
+    stem = name.rpartition("/")[2].removesuffix(".md")
+    named = _NAME.match(stem)
+    headings = [section.title for section in sections(text) if section.level == 1 and section.title]
+    files = facts.get("files")
+    turn = facts.get("turn")
+    return Note(
+        id=f"{named[1]}--{named[2]}" if named else stem,
+        title=_string(facts, "title") or (headings[0] if headings else stem),
+        text=text,
+        session_id=_string(facts, "session_id") or (named[2] if named else ""),
+        created_at=_string(facts, "created_at") or (_time(named[1]) if named else ""),
+        turn=turn if isinstance(turn, int) else 0,
+        outcome=_string(facts, "outcome"),
+        scribe=_string(facts, "scribe"),
+        topics=_topics(lines[head_lines(lines) :]),
+        files={str(path): str(digest) for path, digest in files.items()} if isinstance(files, dict) else {},
+        malformed="; ".join(faults),
+    )
+
+
+def _facts(head: list[str], text: str) -> tuple[dict[str, object], str]:
+    """Read our own frontmatter quickly; anything else as YAML."""
+    if not head:
+        return {}, ""
+    pairs = [_PAIR.match(line) for line in head[1:-1]]
+    if all(pairs) and len({pair[1] for pair in pairs if pair}) == len(pairs):
+        try:
+            return {pair[1]: json.loads(pair[2]) for pair in pairs if pair}, ""
+        except ValueError:
+            pass
+    import frontmatter as yaml_head  # costs a YAML parser: only for heads that people wrote
+
+    try:
+        return dict(yaml_head.loads(text).metadata), ""
+    except Exception as error:  # PyYAML raises far more than YAMLError: RecursionError, ValueError, …
+        return {}, f"frontmatter can't be read ({type(error).__name__})"
+
+
+def _string(facts: Mapping[str, object], key: str) -> str:
+    value = facts.get(key)
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return str(value) if value is not None and not isinstance(value, dict | list) else ""
+
+
+def _time(name: str) -> str:
+    return f"{name[:13]}:{name[13:15]}:{name[15:17]}Z"
+
+
+def _topics(lines: list[str]) -> tuple[str, ...]:
+    line = next((line for line in lines if line.startswith("Topics:")), "Topics:")
+    named = dict.fromkeys(topic.strip() for topic in line.removeprefix("Topics:").split(",") if topic.strip())
+    return tuple(named)[:8]

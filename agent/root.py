@@ -1,0 +1,84 @@
+"""Where a project's memory lies: found by reading, without running git."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    path: Path
+    """Holds `.ogcode`; the worktrees of a repository share it."""
+    top: Path
+    """The top folder of this checkout: what the tools see, where rules are looked for."""
+    sound: bool = True
+    """False for a worktree that the repository it points at does not know; such a folder can't be trusted."""
+    wide: bool = False
+    """The home folder or `/`: no project settings, no automatic modes."""
+
+    @property
+    def store(self) -> Path:
+        return self.path / ".ogcode"
+
+    @property
+    def memory(self) -> Path:
+        return self.store / "memory"
+
+    @property
+    def spool(self) -> Path:
+        return self.store / "spool"
+
+    @property
+    def sessions(self) -> Path:
+        return self.store / "sessions"
+
+    @property
+    def locks(self) -> Path:
+        return self.store / "locks"
+
+    @property
+    def database(self) -> Path:
+        return self.store / "index.db"
+
+
+def find_root(folder: Path, home: Path | None) -> Root:
+    """Find the root of a folder: the repository that holds it, else the folder itself."""
+    folder = folder.resolve()
+    for place in (folder, *folder.parents):
+        entry = place / ".git"
+        if entry.is_dir() and _is_repository(entry):
+            return _root(place, place, home)
+        if entry.is_file():
+            return _linked(place, entry, home)
+    return _root(folder, folder, home)
+
+
+def _linked(place: Path, entry: Path, home: Path | None) -> Root:
+    """Follow the `.git` file of a worktree or a submodule."""
+    gitdir = _pointer(entry, "gitdir:", place)
+    common = _pointer(gitdir / "commondir", "", gitdir) if gitdir else None
+    if gitdir is None or common is None:
+        return _root(place, place, home)  # a submodule, or a file that points nowhere
+    back = _pointer(gitdir / "gitdir", "", gitdir)
+    if back != entry.resolve() or common not in gitdir.parents or not _is_repository(common):
+        return _root(place, place, home, sound=False)
+    return _root(common.parent if common.name == ".git" else common, place, home)
+
+
+def _root(path: Path, top: Path, home: Path | None, *, sound: bool = True) -> Root:
+    wide = path == Path(path.anchor) or (home is not None and path == home.resolve())
+    return Root(path, top, sound, wide)
+
+
+def _is_repository(folder: Path) -> bool:
+    return (folder / "HEAD").exists() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+
+
+def _pointer(path: Path, prefix: str, base: Path) -> Path | None:
+    """Read a file that names a folder or file, relative to `base`."""
+    try:
+        text = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    if not text.startswith(prefix) or "\n" in text or not text.removeprefix(prefix).strip():
+        return None
+    return (base / text.removeprefix(prefix).strip()).resolve()

@@ -1,0 +1,153 @@
+"""Answer a question from memory, with citations that were checked."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from importlib.resources import files
+from typing import Annotated
+
+from ogcode.agent.events import Emit, Event, Nested
+from ogcode.agent.fit import size
+from ogcode.agent.loop import run_turn
+from ogcode.agent.model import Delta, Finished, Model, ModelError, Options, Prices, ToolSpec
+from ogcode.agent.tool import Tool, ToolError, tool
+from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Verdict
+from ogcode.librarian.library import Library
+from ogcode.librarian.tools import label, librarian_tools
+
+STEPS = 8
+TOKENS = 5_700
+"""Of one recall in all, over all its requests."""
+
+SECONDS = 90.0
+PASSAGES = 3_000
+"""Characters of the sections that come with the question."""
+
+ANSWER = 400
+"""Tokens of the answer at most."""
+
+NOTHING = "Nothing about this was found in memory."
+
+
+class RecallFailed(Exception):
+    """Memory could not be asked; that is not the same as finding nothing."""
+
+
+async def recall(question: str, *, library: Library, model: Model, emit: Emit) -> str:
+    """Answer a question from the notes in scope, with `[[note#Section]]` links.
+
+    Raises:
+        RecallFailed: the model failed or took too long.
+    """
+    if not library.notes.entries(limit=1):
+        return "Nothing is remembered yet."
+    opening = Opening(
+        files("ogcode.librarian").joinpath("prompt.md").read_text("utf-8").strip(), _asked(question, library)
+    )
+    try:
+        async with asyncio.timeout(SECONDS):
+            turn = await run_turn(
+                opening,
+                model=_LastWord(model),
+                tools=librarian_tools(library),
+                emit=emit,
+                approve=_yes,
+                limits=Limits(requests=STEPS),
+                options=Options(role="librarian", max_output=ANSWER, temperature=0.0),
+            )
+    except TimeoutError as error:
+        raise RecallFailed(f"memory did not answer within {SECONDS:.0f} s; ask a narrower question") from error
+    except ModelError as error:
+        raise RecallFailed(f"memory could not be asked: {error}") from error
+    if not turn.answer.strip():
+        raise RecallFailed("memory gave no answer; ask a narrower question")
+    return _checked(turn.answer.strip(), library)
+
+
+def recall_tools(
+    conversation: Callable[[], Library], project: Callable[[], Library], model: Model, emit: Emit
+) -> tuple[Tool, Tool]:
+    """Build the agent's two recall tools; the scope of each is fixed here."""
+
+    async def answer(question: str, library: Library) -> str:
+        def nested(event: Event) -> None:
+            emit(Nested("recall", event))
+
+        try:
+            return await recall(question, library=library, model=model, emit=nested)
+        except RecallFailed as error:
+            raise ToolError(str(error)) from error
+
+    @tool(effect="read")
+    async def memory_recall(question: Annotated[str, "one specific question"]) -> str:
+        """Ask what happened in earlier turns of this conversation."""
+        return await answer(question, conversation())
+
+    @tool(effect="read")
+    async def project_memory_recall(question: Annotated[str, "one specific question"]) -> str:
+        """Ask what happened in any earlier conversation in this repository."""
+        return await answer(question, project())
+
+    return memory_recall, project_memory_recall
+
+
+def _asked(question: str, library: Library) -> str:
+    passages = library.notes.passages(question, notes=8, characters=PASSAGES)
+    told = [
+        f"[{library.open(passage.entry, passage.section)}] {label(passage.entry, passage.section)}\n{passage.text}"
+        for passage in passages
+    ]
+    found = "\n\n".join(told) or "(no passage matches the words of the question; memory_map lists what there is)"
+    return f"Question: {question}\n\nPassages:\n\n{found}"
+
+
+def _checked(answer: str, library: Library) -> str:
+    if answer.strip("`*_ ").lower().startswith("nothing found"):
+        return NOTHING
+    expanded, cited = library.cite(answer)
+    marks = library.stale(cited)
+    if not cited:
+        marks.append("no note is cited for this: treat it as unverified")
+    return "\n".join([expanded, *(f"({mark})" for mark in marks)])
+
+
+async def _yes(call: ToolCall) -> Verdict:  # noqa: ARG001  # all three tools are allowed
+    return Verdict(allowed=True)
+
+
+class _LastWord:
+    """A model that is told to answer when the steps or the tokens of a recall run out."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._spent = 0
+        self._steps = 0
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def window(self) -> int:
+        return self._model.window
+
+    @property
+    def prices(self) -> Prices | None:
+        return self._model.prices
+
+    async def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, options: Options
+    ) -> AsyncIterator[Delta]:
+        self._steps += 1
+        this = size(messages, tools)
+        last = self._steps >= STEPS or self._spent + 2 * this + 2 * ANSWER > TOKENS
+        asked = (
+            [*messages, Message("user", "Answer now from what you have read.")]
+            if last and self._steps > 1
+            else messages
+        )
+        async for delta in self._model.stream(asked, () if last else tools, options=options):
+            if isinstance(delta, Finished):
+                self._spent += delta.usage.tokens or this
+            if last and isinstance(delta, ToolCall):
+                continue
+            yield delta
