@@ -70,11 +70,17 @@ class TurnFinished:
     note: str
     """The id of the note to come; empty when nothing is to be remembered."""
     replay_tokens: int = 0
-    """What this turn's requests would have held had all earlier turns been sent again, in tokens."""
+    """Input tokens of this turn's requests, had all earlier turns been sent again with each."""
+    replay_tokens_cached: int = 0
+    """The same with what a request shares with the one before it counted at a tenth."""
 
 
 Event = TextDelta | ReasoningDelta | Retrying | Answered | ToolStarted | ToolFinished | Nested | Warned | TurnFinished
 Emit = Callable[[Event], None]
+
+
+def ignore(event: Event) -> None:  # an Emit
+    """Report to nobody."""
 
 
 class Progress:
@@ -87,6 +93,7 @@ class Progress:
         self.requests = 0
         self._answer = ""
         self._partial = ""
+        self._sent = 0
         self._first_input = 0
         self._last_context = 0
 
@@ -101,6 +108,7 @@ class Progress:
                 self._answer = text or self._answer
                 self.requests += 1
                 self.usage += usage
+                self._sent += usage.input_tokens
                 self._first_input = self._first_input or usage.input_tokens
                 self._last_context = usage.tokens
             case ToolFinished(call, _, failed):
@@ -118,6 +126,7 @@ class Progress:
             reason,
             self.usage,
             self.requests,
+            self._sent,
             self._first_input,
             self._last_context,
         )

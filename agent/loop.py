@@ -16,7 +16,7 @@ from ogcode.agent.events import (
 )
 from ogcode.agent.fit import fitted
 from ogcode.agent.guard import repeats
-from ogcode.agent.model import Finished, Model, Options, Reasoning, Restarted, Text, ToolSpec
+from ogcode.agent.model import Finished, Model, Options, Reasoning, Restarted, Text, ToolSpec, priced
 from ogcode.agent.tool import Tool, ToolError
 from ogcode.agent.turn import Cause, Limits, Message, Opening, ToolCall, Turn, Usage, Verdict
 
@@ -85,8 +85,7 @@ async def _ask(
                 report(Retrying(why, seconds))
             case Finished(reason, usage):
                 pass
-    priced = replace(usage, cost=model.prices.cost(usage) if model.prices else None)
-    return Answered(text, () if reason == "length" else tuple(calls), priced), reason
+    return Answered(text, () if reason == "length" else tuple(calls), priced(usage, model)), reason
 
 
 async def _answer(call: ToolCall, held: dict[str, Tool], approve: Approve, report: Emit) -> Message:

@@ -1,7 +1,7 @@
 """What the agent needs of a model, and the few ways in which one can fail."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from ogcode.agent.turn import Message, ToolCall, Usage
@@ -90,6 +90,11 @@ class Model(Protocol):
         Raises:
             ModelError: one of its kinds below, with a sentence that says what to do.
         """
+
+
+def priced(usage: Usage, model: Model) -> Usage:
+    """Put the cost to a request's tokens; None where the model's price is not known."""
+    return replace(usage, cost=model.prices.cost(usage) if model.prices else None)
 
 
 class ModelError(Exception):

@@ -108,6 +108,8 @@ class Turn:
     """The same in one sentence for the user."""
     usage: Usage = Usage()
     requests: int = 0
+    sent: int = 0
+    """Input tokens of all its requests; a recall's are not among them."""
     first_input: int = 0
     """Input tokens of the turn's first request."""
     last_context: int = 0

@@ -1,15 +1,13 @@
 """Answer a question from memory, with citations that were checked."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from importlib.resources import files
-from typing import Annotated
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
-from ogcode.agent.events import Emit, Event, Nested
+from ogcode.agent.events import Emit
 from ogcode.agent.fit import size
 from ogcode.agent.loop import run_turn
 from ogcode.agent.model import Delta, Finished, Model, ModelError, Options, Prices, ToolSpec
-from ogcode.agent.tool import Tool, ToolError, tool
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Verdict
 from ogcode.librarian.library import Library
 from ogcode.librarian.tools import label, librarian_tools
@@ -40,9 +38,7 @@ async def recall(question: str, *, library: Library, model: Model, emit: Emit) -
     """
     if not library.notes.entries(limit=1):
         return "Nothing is remembered yet."
-    opening = Opening(
-        files("ogcode.librarian").joinpath("prompt.md").read_text("utf-8").strip(), _asked(question, library)
-    )
+    opening = Opening(Path(__file__).with_name("prompt.md").read_text("utf-8").strip(), _asked(question, library))
     try:
         async with asyncio.timeout(SECONDS):
             turn = await run_turn(
@@ -61,33 +57,6 @@ async def recall(question: str, *, library: Library, model: Model, emit: Emit) -
     if not turn.answer.strip():
         raise RecallFailed("memory gave no answer; ask a narrower question")
     return _checked(turn.answer.strip(), library)
-
-
-def recall_tools(
-    conversation: Callable[[], Library], project: Callable[[], Library], model: Model, emit: Emit
-) -> tuple[Tool, Tool]:
-    """Build the agent's two recall tools; the scope of each is fixed here."""
-
-    async def answer(question: str, library: Library) -> str:
-        def nested(event: Event) -> None:
-            emit(Nested("recall", event))
-
-        try:
-            return await recall(question, library=library, model=model, emit=nested)
-        except RecallFailed as error:
-            raise ToolError(str(error)) from error
-
-    @tool(effect="read")
-    async def memory_recall(question: Annotated[str, "one specific question"]) -> str:
-        """Ask what happened in earlier turns of this conversation."""
-        return await answer(question, conversation())
-
-    @tool(effect="read")
-    async def project_memory_recall(question: Annotated[str, "one specific question"]) -> str:
-        """Ask what happened in any earlier conversation in this repository."""
-        return await answer(question, project())
-
-    return memory_recall, project_memory_recall
 
 
 def _asked(question: str, library: Library) -> str:

@@ -1,6 +1,7 @@
 """Finished turns that wait for their notes: one signed file each, durable before a turn counts as finished."""
 
 import contextlib
+import errno
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,6 +22,8 @@ def prepare_store(store: Path) -> None:
     Raises:
         OSError: the folder can't be made or written.
     """
+    if store.is_symlink():
+        raise OSError(errno.ELOOP, f"{store} is a link; memory is only kept in a folder of the project's own")
     for name in ("memory", "spool", "sessions", "locks"):
         make_folder(store / name)
     ignore = store / ".gitignore"

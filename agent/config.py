@@ -1,0 +1,105 @@
+"""Settings: the user's, and where the folder is trusted the project's; a project can't say where models live."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ogcode.agent.permissions import Mode, Rules
+
+
+class ConfigBroken(Exception):
+    """A settings file can't be used; the text says which, where and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    model: str = ""
+    mode: Mode = "ask"
+    api_base: str = ""
+    """Of OpenAI-compatible models. The user's file only."""
+    num_ctx: int = 0
+    """Window to ask Ollama for, in tokens; 0 leaves the choice to ogcode."""
+    scribe_model: str = ""
+    """Empty: the session's."""
+    librarian_model: str = ""
+    rules: Rules = field(default_factory=Rules)
+
+
+_MODES: Mapping[str, Mode] = {"plan": "plan", "ask": "ask", "edit": "edit", "auto": "auto"}
+_PROJECT = ("model", "deny")
+"""What a project's file may set: it can narrow what is allowed, never widen it."""
+
+
+def load_config(home: Path, project: Path | None) -> tuple[Config, tuple[str, ...]]:
+    """Read the user's settings and, if given, a trusted project's; and what was ignored.
+
+    Raises:
+        ConfigBroken: a file is there but can't be used.
+    """
+    user = _table(home / "config.toml")
+    config = _applied(Config(), user, str(home / "config.toml"))
+    if project is None:
+        return config, ()
+    path = project / "config.toml"
+    given = _table(path)
+    ignored = tuple(
+        f"{path}: '{key}' is ignored: only the user's own settings can set it" for key in given if key not in _PROJECT
+    )
+    narrowed = _applied(config, {key: value for key, value in given.items() if key in _PROJECT}, str(path))
+    deny = (*config.rules.deny, *(rule for rule in narrowed.rules.deny if rule not in config.rules.deny))
+    return replace(narrowed, rules=Rules(config.rules.allow, deny)), ignored
+
+
+def _table(path: Path) -> Mapping[str, object]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigBroken(f"{path}: can't be read: {error}") from error
+
+
+def _applied(config: Config, given: Mapping[str, object], source: str) -> Config:
+    for key, value in given.items():
+        match key, value:
+            case "model", str():
+                config = replace(config, model=value)
+            case "api_base", str():
+                config = replace(config, api_base=value)
+            case "num_ctx", int() if not isinstance(value, bool):
+                config = replace(config, num_ctx=value)
+            case "mode", str() if value in _MODES:
+                config = replace(config, mode=_MODES[value])
+            case "mode", _:
+                raise ConfigBroken(f"{source}: mode must be plan, ask, edit or auto (yolo only by flag), not {value!r}")
+            case "allow", list() if all(isinstance(rule, str) for rule in value):
+                config = replace(config, rules=_rules(source, tuple(value), config.rules.deny))
+            case "deny", list() if all(isinstance(rule, str) for rule in value):
+                config = replace(config, rules=_rules(source, config.rules.allow, tuple(value)))
+            case "scribe", {"model": str(name)}:
+                config = replace(config, scribe_model=name)
+            case "librarian", {"model": str(name)}:
+                config = replace(config, librarian_model=name)
+            case _:
+                raise ConfigBroken(_wrong(source, key, value))
+    return config
+
+
+def _rules(source: str, allow: tuple[str, ...], deny: tuple[str, ...]) -> Rules:
+    try:
+        return Rules(allow, deny)
+    except ValueError as error:
+        raise ConfigBroken(f"{source}: {error}") from error
+
+
+def _wrong(source: str, key: str, value: object) -> str:
+    known = ("model", "api_base", "num_ctx", "mode", "allow", "deny", "scribe", "librarian")
+    if key in known:
+        return f"{source}: '{key}' can't be {value!r}"
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, known, 1)
+    return f"{source}: unknown key '{key}'" + (
+        f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}"
+    )

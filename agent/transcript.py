@@ -1,0 +1,218 @@
+"""The transcript of a session: append-only lines, for display, resuming and the exact words; never sent as history."""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ogcode.agent.durable import append_line
+from ogcode.agent.events import Answered, Event, Progress, ToolFinished
+from ogcode.agent.prompt import Previous
+from ogcode.agent.seal import Seal
+from ogcode.agent.turn import ToolCall, Turn, Usage
+from ogcode.agent.version import VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A turn that a kill left open."""
+
+    number: int
+    request: str
+    started: datetime
+    model: str
+    window: int
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a transcript tells of its session."""
+
+    session_id: str
+    top: str
+    turns: int
+    previous: Previous | None
+    history_tokens: int
+    """Tokens of all its turns' own messages, tool results included."""
+    last_note: str
+    open_turn: Unfinished | None
+    said: tuple[tuple[str, str], ...]
+    """Requests and answers, oldest first."""
+    parents: Mapping[str, int]
+    """The sessions it was forked from and the last turn of each that belongs to it."""
+    torn: int
+    """Lines that could not be read."""
+
+
+class Transcript:
+    """Appends to one session's file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def begin(
+        cls, sessions: Path, session_id: str, *, top: Path, seal: Seal, now: datetime, parents: Mapping[str, int]
+    ) -> "Transcript":
+        """Start a session's file.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        transcript = cls(sessions / f"{session_id}.jsonl")
+        transcript._append(
+            {
+                "type": "session",
+                "session_id": session_id,
+                "version": VERSION,
+                "created_at": now.isoformat(timespec="seconds"),
+                "top": str(top),
+                "parents": dict(parents),
+                "seal": seal.sign(session_id.encode()),
+            }
+        )
+        return transcript
+
+    def turn_started(self, number: int, request: str, started: datetime, model: str, window: int) -> None:
+        self._append(
+            {
+                "type": "turn_started",
+                "turn": number,
+                "request": request,
+                "started_at": started.isoformat(),
+                "model": model,
+                "window": window,
+            }
+        )
+
+    def add(self, event: Event) -> None:
+        """Record what is worth keeping of an event: a call before it runs, its result after."""
+        match event:
+            case Answered(text, calls, usage):
+                told = [asdict(call) for call in calls]
+                self._append({"type": "answered", "text": text, "calls": told, "usage": asdict(usage)})
+            case ToolFinished(call, output, failed):
+                self._append({"type": "tool_finished", **asdict(call), "output": output, "failed": failed})
+
+    def turn_finished(self, turn: Turn, previous: Previous, own_tokens: int) -> None:
+        """Close a turn; durable when this returns."""
+        self._append(
+            {
+                "type": "turn_finished",
+                "turn": previous.turn,
+                "answer": previous.answer,
+                "outcome": turn.outcome,
+                "cause": turn.cause,
+                "reason": turn.reason,
+                "note": previous.note,
+                "empty": turn.empty,
+                "changed": previous.changed,
+                "own_tokens": own_tokens,
+                "usage": asdict(turn.usage),
+            },
+            sync=True,
+        )
+
+    def _append(self, row: Mapping[str, object], *, sync: bool = False) -> None:
+        append_line(self.path, json.dumps(row, ensure_ascii=False).encode("utf-8", "replace"), sync=sync)
+
+
+def rows(path: Path) -> Iterator[Mapping[str, object] | None]:
+    """Yield the lines of a transcript; None for one that can't be read.
+
+    Raises:
+        OSError: the file can't be read.
+    """
+    for line in path.read_bytes().splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        yield row if isinstance(row, dict) else None
+
+
+def is_own(path: Path, seal: Seal) -> bool:
+    """Tell whether this user's ogcode began the transcript: a repository can ship one."""
+    with contextlib.suppress(OSError, ValueError, AttributeError), path.open("rb") as file:
+        head = json.loads(file.readline(100_000))
+        return str(head.get("session_id")) == path.stem and seal.knows(path.stem.encode(), str(head.get("seal", "")))
+    return False
+
+
+def recollect(path: Path) -> Past:
+    """Read a session's past; a line that was torn costs itself alone.
+
+    Raises:
+        OSError: the file can't be read.
+    """
+    top, torn, parents = "", 0, dict[str, int]()
+    turns, tokens, last_note = 0, 0, ""
+    previous: Previous | None = None
+    open_turn: Unfinished | None = None
+    said = list[tuple[str, str]]()
+    for row in rows(path):
+        try:
+            match row:
+                case None:
+                    torn += 1
+                case {"type": "session"}:
+                    top = str(row.get("top", ""))
+                    inherited = row.get("parents")
+                    parents = (
+                        {str(key): int(value) for key, value in inherited.items()}
+                        if isinstance(inherited, dict)
+                        else {}
+                    )
+                case {"type": "turn_started", "turn": int(turns), "request": str(request), "started_at": str(started)}:
+                    window = row.get("window")
+                    open_turn = Unfinished(
+                        turns,
+                        request,
+                        datetime.fromisoformat(started).astimezone(UTC),
+                        str(row.get("model", "")),
+                        window if isinstance(window, int) else 8192,
+                        Progress(request),
+                    )
+                case {"type": "answered", "text": str(text), "usage": dict(usage)} if open_turn:
+                    open_turn.progress.add(Answered(text, (), Usage(**usage)))
+                case {"type": "tool_finished", "id": str(call), "name": str(name), "arguments": str(given)} if (
+                    open_turn
+                ):
+                    failed = row.get("failed") is True
+                    open_turn.progress.add(ToolFinished(ToolCall(call, name, given), "", failed))
+                case {"type": "turn_finished", "answer": str(answer), "outcome": str(outcome)}:
+                    changed = row.get("changed")
+                    named = tuple(map(str, changed)) if isinstance(changed, list) else ()
+                    note = str(row.get("note", ""))
+                    if row.get("empty") is not True:
+                        previous = Previous(turns, answer, outcome, note, named)
+                    last_note = note or last_note
+                    own = row.get("own_tokens")
+                    tokens += own if isinstance(own, int) else 0
+                    said.append((open_turn.request if open_turn else "", answer))
+                    open_turn = None
+        except (TypeError, ValueError):
+            torn += 1
+    return Past(path.stem, top, turns, previous, tokens, last_note, open_turn, tuple(said), parents, torn)
+
+
+def latest(sessions: Path, top: Path, seal: Seal) -> Path | None:
+    """Find the most recently active session of this checkout, among the user's own."""
+    try:
+        found = [
+            (entry.stat().st_mtime_ns, Path(entry.path))
+            for entry in os.scandir(sessions)
+            if entry.name.endswith(".jsonl")
+        ]
+    except OSError:
+        return None
+    for _, path in sorted(found, reverse=True):
+        if is_own(path, seal):
+            head = next(rows(path), None)
+            if head and head.get("top") == str(top):
+                return path
+    return None

@@ -1,0 +1,41 @@
+"""The two tools by which the agent asks its memory; what they need is loaded when they are called."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+from ogcode.agent.events import Emit, Event, Nested
+from ogcode.agent.model import Model
+from ogcode.agent.tool import Tool, ToolError, tool
+
+if TYPE_CHECKING:
+    from ogcode.librarian.library import Library
+
+OpenLibrary = Callable[[], "Library"]
+"""Opens the notes of one scope, brought up to date."""
+
+
+def recall_tools(conversation: OpenLibrary, project: OpenLibrary, model: Model, emit: Emit) -> tuple[Tool, Tool]:
+    """Build the agent's recall tools; the scope of each is fixed here, where the model can't name another."""
+
+    async def answer(question: str, open_library: OpenLibrary) -> str:
+        from ogcode.librarian.recall import RecallFailed, recall
+
+        def nested(event: Event) -> None:
+            emit(Nested("recall", event))
+
+        try:
+            return await recall(question, library=open_library(), model=model, emit=nested)
+        except RecallFailed as error:
+            raise ToolError(str(error)) from error
+
+    @tool(effect="read")
+    async def memory_recall(question: Annotated[str, "one specific question"]) -> str:
+        """Ask what happened in earlier turns of this conversation."""
+        return await answer(question, conversation)
+
+    @tool(effect="read")
+    async def project_memory_recall(question: Annotated[str, "one specific question"]) -> str:
+        """Ask what happened in any earlier conversation in this repository."""
+        return await answer(question, project)
+
+    return memory_recall, project_memory_recall

@@ -1,0 +1,127 @@
+"""The command line: its flags, and the page of help."""
+
+import argparse
+
+from ogcode.agent.permissions import Mode
+from ogcode.tui.wiring import MemorySwitch
+
+USAGE = """ogcode [PROMPT]            the app, in this repository
+       ogcode -p [PROMPT]         headless: the answer on stdout, everything else on stderr
+       ogcode recall QUESTION     ask what was done and why
+       ogcode memory list|show|search|status|wait|path
+       ogcode sessions | models | demo"""
+
+EXAMPLES = """examples:
+  ogcode                                     work here, interactively
+  ogcode -p "fix the failing test" --mode edit --allow 'Bash(pytest*)'
+  git diff | ogcode -p "review this" --output-format json
+  ogcode -p -c "and now the docs"            go on with the last session
+  ogcode recall "why did we drop the cache?"
+
+exit codes:
+  0 done   1 error   2 usage   3 time limit   42 bad input   53 step limit or loop
+  54 token, cost or window limit   55 a needed permission was denied
+  75 the provider failed, try again   130 interrupted   143 terminated"""
+
+MODES: dict[str, Mode] = {
+    "plan": "plan",
+    "ask": "ask",
+    "default": "ask",
+    "edit": "edit",
+    "acceptEdits": "edit",
+    "auto": "auto",
+    "yolo": "yolo",
+    "bypassPermissions": "yolo",
+    "dontAsk": "auto",
+}
+
+
+class Arguments(argparse.Namespace):
+    prompt: str | None
+    print: bool
+    output_format: str
+    model: str
+    go_on: bool
+    resume: str
+    fork: bool
+    mode: Mode | None
+    allow: list[str]
+    deny: list[str]
+    trust: bool
+    max_turns: int | None
+    max_tokens: int | None
+    max_cost: float | None
+    time_limit: float | None
+    memory: MemorySwitch
+    memory_wait: float | None
+    folder: str
+
+
+def parse(arguments: list[str]) -> Arguments:
+    """Read the flags. Exits with 2 and a line on stderr where they make no sense."""
+    parser = argparse.ArgumentParser(
+        prog="ogcode",
+        usage=USAGE,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("prompt", nargs="?", metavar="PROMPT", help="the first message; '-' reads stdin")
+    add("-p", "--print", action="store_true", help="headless; stdin is appended, or is the prompt")
+    add(
+        "--output-format",
+        choices=("text", "json", "stream-json"),
+        default="text",
+        metavar="FORMAT",
+        help="text, json or stream-json",
+    )
+    add("-m", "--model", default="", metavar="NAME", help="ollama/NAME, openai/NAME, anthropic/NAME, …")
+    add("-c", "--continue", dest="go_on", action="store_true", help="go on with the last session of this folder")
+    add("-r", "--resume", default="", metavar="ID", help="go on with a session")
+    add("--fork-session", dest="fork", action="store_true", help="leave the old session as it is")
+    add(
+        "--mode",
+        "--permission-mode",
+        dest="mode",
+        choices=MODES,
+        default="",
+        metavar="MODE",
+        help="plan, ask, edit, auto or yolo",
+    )
+    add("-y", "--yolo", dest="mode", action="store_const", const="yolo", help="as --mode yolo: nothing is asked")
+    add("--allow", action="append", default=[], metavar="RULE", help="Tool(glob), as in 'Bash(npm test*)'")
+    add("--deny", action="append", default=[], metavar="RULE", help="Tool(glob); goes before every --allow")
+    add("--trust", action="store_true", help="trust this folder from now on")
+    add("--max-turns", type=_count, metavar="N", help="model requests at most")
+    add("--max-tokens", type=_count, metavar="N", help="tokens at most, sent and received")
+    add("--max-cost", "--max-budget-usd", dest="max_cost", type=_amount, metavar="USD", help="cost at most")
+    add("--time-limit", type=_amount, metavar="SECONDS", help="wall clock at most")
+    add(
+        "--memory", choices=("on", "read", "off"), default="on", metavar="SWITCH", help="on, read (save nothing) or off"
+    )
+    add("--no-memory", dest="memory", action="store_const", const="off", help="as --memory off")
+    add("--memory-wait", type=_amount, metavar="SECONDS", help="wait for the note before leaving (60 where CI is set)")
+    add("-C", "--cd", dest="folder", default="", metavar="DIR", help="work there")
+    add("-v", "--version", action="store_true", help="print the version")
+    return parser.parse_args(arguments, Arguments())
+
+
+def _mode(text: str) -> Mode:
+    if text not in MODES:
+        raise argparse.ArgumentTypeError(f"there is no mode '{text}'; modes are plan, ask, edit, auto and yolo")
+    return MODES[text]
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive whole number")
+    return number
+
+
+def _amount(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < 1e9:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return number

@@ -1,0 +1,210 @@
+"""The desk that the app works at: one conversation in one folder, and everything it can ask for."""
+
+import contextlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from ogcode.agent.durable import append_line, make_folder
+from ogcode.agent.events import Answered, Emit, Event, Nested, Retrying, TurnFinished
+from ogcode.agent.model import Model, ModelError
+from ogcode.agent.permissions import Ask, Denial, Mode, Rules
+from ogcode.agent.turn import Limits, ToolCall, Turn
+from ogcode.tui.arguments import MODES
+from ogcode.tui.desk import NoteLine, Status
+from ogcode.tui.wiring import Choice, Here, MemorySwitch, approval, open_library, open_session, start_scribe
+
+LINGER = 30.0
+"""Seconds that the scribe waits for the next turn while the app is open."""
+
+HISTORY = 500
+SHOWN = 20
+"""Turns of a resumed session that are shown again."""
+
+
+class Conversation:
+    """Implements `Desk`."""
+
+    def __init__(
+        self,
+        here: Here,
+        model: Model,
+        choice: Choice,
+        *,
+        mode: Mode,
+        rules: Rules,
+        limits: Limits,
+        memory: MemorySwitch,
+    ) -> None:
+        self._here = here
+        self._model = model
+        self._mode: Mode = mode
+        self._rules = rules
+        self._limits = limits
+        self._memory: MemorySwitch = memory
+        self._opened = open_session(here, model, choice, memory=memory)
+        self._tokens = 0
+        self._replay = 0
+        self._cost: float | None = 0.0
+        self._scribes = list[int]()
+        self.notices = self._opened.notices
+
+    @property
+    def session_id(self) -> str:
+        return self._opened.session.id
+
+    @property
+    def turns(self) -> int:
+        return self._opened.session.turns
+
+    async def ask(self, text: str, *, emit: Emit, approve: Ask) -> Turn:
+        note = ""
+        self._tokens = self._replay = 0
+
+        def watch(event: Event) -> None:
+            nonlocal note
+            match event:
+                case Answered(_, _, usage) | Nested(_, Answered(_, _, usage)):
+                    self._tokens += usage.tokens
+                    self._cost = None if self._cost is None or usage.cost is None else self._cost + usage.cost
+                case TurnFinished(_, note, replay):
+                    self._replay = replay
+                case Retrying():
+                    pass
+            emit(event)
+
+        denials = list[Denial]()
+        decide = approval(self._here, self._opened, approve, mode=self._mode, rules=self._rules, denials=denials)
+        try:
+            return await self._opened.session.ask(text, emit=watch, approve=decide, limits=self._limits)
+        finally:
+            if note:
+                self._start_scribe()
+
+    def status(self) -> Status:
+        memory, spool = self._here.root.memory, self._here.root.spool
+        return Status(
+            model=self._model.name,
+            mode=self._mode,
+            turn_tokens=self._tokens,
+            replay_tokens=self._replay,
+            window=self._model.window,
+            cost=self._cost,
+            notes=_count(memory, ".md"),
+            pending=_count(spool, ".json"),
+            branch=_branch(self._here.root.top),
+            scripted=self._model.name.startswith("scripted/"),
+            trusted=self._here.trusted,
+        )
+
+    async def models(self) -> Sequence[str]:
+        from ogcode.agent.models.choice import choose
+
+        names = [self._model.name]
+        with contextlib.suppress(ModelError):
+            names.append(await choose(flag="", environ=self._here.environ, configured=self._here.config.model))
+        return list(dict.fromkeys(names))
+
+    async def use_model(self, name: str) -> str:
+        from ogcode.agent.models.choice import open_model
+
+        self._model = await open_model(
+            name,
+            environ=self._here.environ,
+            api_base=self._here.config.api_base,
+            num_ctx=self._here.config.num_ctx,
+            prices_cache=self._here.home / "prices.json",
+        )
+        self._opened.session.model = self._model
+        return f"the next turn goes to {self._model.name}, with a window of {self._model.window:,} tokens"
+
+    def set_mode(self, mode: str) -> None:
+        self._mode = MODES[mode]
+
+    def new_session(self) -> None:
+        self._opened.close()
+        self._opened = open_session(self._here, self._model, Choice(), memory=self._memory)
+        self._tokens = self._replay = 0
+
+    def notes(self, query: str = "") -> Sequence[NoteLine]:
+        notes = open_library(self._here, None).notes
+        entries = notes.find(query, limit=200) if query.strip() else notes.entries(limit=2_000)
+        return [
+            NoteLine(
+                id=entry.id,
+                title=entry.title,
+                topics="; ".join(entry.topics),
+                when=entry.created_at[:16].replace("T", " "),
+                origin=entry.origin,
+                pending=entry.pending,
+            )
+            for entry in entries
+        ]
+
+    def read_note(self, note_id: str) -> str:
+        notes = open_library(self._here, None).notes
+        try:
+            return next((notes.text(entry) for entry in notes.named(note_id)), f"{note_id} is gone")
+        except OSError as error:
+            return f"{note_id} can't be read: {error.strerror}"
+
+    def preview(self, call: ToolCall) -> str:
+        from ogcode.agent.tools.preview import preview
+
+        return preview(self._here.workspace(), call)
+
+    def history(self) -> Sequence[str]:
+        try:
+            lines = self._history_file().read_bytes().splitlines()[-HISTORY:]
+        except OSError:
+            return ()
+        prompts = list[str]()
+        for line in lines:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                prompts.append(str(json.loads(line)["prompt"]))
+        return prompts
+
+    def remember_prompt(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            make_folder(self._history_file().parent)
+            append_line(self._history_file(), json.dumps({"prompt": text}).encode())
+
+    def earlier(self) -> Sequence[tuple[str, str]]:
+        past = self._opened.past
+        return past.said[-SHOWN:] if past else ()
+
+    def close(self) -> None:
+        self._opened.close()
+
+    def _history_file(self) -> Path:
+        from ogcode.agent.memory.manifest import Manifest
+
+        return self._here.home / "history" / Manifest(self._here.home, self._here.root.path).path.name
+
+    def _start_scribe(self) -> None:
+        for process in self._scribes.copy():
+            with contextlib.suppress(ChildProcessError):
+                if os.waitpid(process, os.WNOHANG)[0] == 0:
+                    continue
+            self._scribes.remove(process)
+        self._scribes.append(start_scribe(self._here, linger=LINGER))
+
+
+def _count(folder: Path, ending: str) -> int:
+    try:
+        return sum(entry.name.endswith(ending) and not entry.name.startswith(".") for entry in os.scandir(folder))
+    except OSError:
+        return 0
+
+
+def _branch(top: Path) -> str:
+    """Read the branch from `.git/HEAD`, without running git."""
+    try:
+        git = top / ".git"
+        if git.is_file():
+            git = (top / git.read_text("utf-8").removeprefix("gitdir:").strip()).resolve()
+        head = (git / "HEAD").read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:8]

@@ -1,0 +1,71 @@
+"""The way into the app: trust asked once, a model found, then the screen."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from ogcode.agent.clean import clean
+from ogcode.agent.permissions import Rules
+from ogcode.agent.turn import Limits
+from ogcode.tui.arguments import Arguments
+from ogcode.tui.conversation import Conversation
+from ogcode.tui.wiring import Choice, Here, ignored_here, look_around, utc_now
+
+
+def run_interactive(given: Arguments, folder: Path) -> int:
+    """Run the app until the user leaves it; return the exit code.
+
+    Raises:
+        ModelError, SessionUnknown, ConfigBroken, TrustBroken: it could not start.
+    """
+    here = look_around(folder, dict(os.environ), utc_now, trust=given.trust)
+    if not here.trusted and here.root.sound and _trusts(here):
+        here = look_around(folder, dict(os.environ), utc_now, trust=True)
+    rules = Rules((*here.config.rules.allow, *given.allow), (*here.config.rules.deny, *given.deny))
+    desk = asyncio.run(_desk(given, here, rules))
+    from ogcode.tui.app import run_app
+
+    code = run_app(desk, first_prompt=given.prompt or "")
+    if desk.turns:
+        sys.stderr.write(f"go on with: ogcode -r {desk.session_id[:8]}\n")
+    return code
+
+
+async def _desk(given: Arguments, here: Here, rules: Rules) -> Conversation:
+    from ogcode.agent.models.choice import choose, open_model
+
+    name = await choose(flag=given.model, environ=here.environ, configured=here.config.model)
+    model = await open_model(
+        name,
+        environ=here.environ,
+        api_base=here.config.api_base,
+        num_ctx=here.config.num_ctx,
+        prices_cache=here.home / "prices.json",
+    )
+    return Conversation(
+        here,
+        model,
+        Choice(given.resume, given.go_on, given.fork),
+        mode=given.mode or here.config.mode,
+        rules=rules,
+        limits=Limits(given.max_turns, given.max_tokens, given.max_cost, given.time_limit),
+        memory=given.memory,
+    )
+
+
+def _trusts(here: Here) -> bool:
+    """Ask once whether the folder is to be trusted, and say what that means."""
+    named = ignored_here(here)
+    holds = f" It holds {', '.join(named)}." if named else ""
+    sys.stderr.write(
+        f"ogcode is new in {clean(str(here.root.path))}.{clean(holds)}\n"
+        "Trusted, its AGENTS.md and MEMORY.md are followed, its settings and other people's notes are read,\n"
+        "and commands run as your mode allows. Untrusted, it is only read, and every change is asked for.\n"
+        "Do you trust it? [y/N] "
+    )
+    sys.stderr.flush()
+    try:
+        return input().strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
