@@ -89,6 +89,7 @@ class Progress:
     def __init__(self, request: str) -> None:
         self.request = request
         self.steps: list[Step] = []
+        self._running = dict[str, ToolCall]()
         self.usage = Usage()
         self.requests = 0
         self._answer = ""
@@ -111,7 +112,10 @@ class Progress:
                 self._sent += usage.input_tokens
                 self._first_input = self._first_input or usage.input_tokens
                 self._last_context = usage.tokens
+            case ToolStarted(call):
+                self._running[call.id] = call
             case ToolFinished(call, _, failed):
+                self._running.pop(call.id, None)
                 self.steps.append(Step(call.name, call.arguments, failed))
             case Nested(_, Answered(_, _, usage)):
                 self.usage += usage
@@ -120,7 +124,7 @@ class Progress:
         return Turn(
             self.request,
             self._partial or self._answer,
-            tuple(self.steps),
+            (*self.steps, *(Step(call.name, call.arguments, failed=True) for call in self._running.values())),
             outcome,
             cause,
             reason,

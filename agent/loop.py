@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from itertools import count
 
 from ogcode.agent.events import (
     Answered,
@@ -120,7 +121,8 @@ def _unique(calls: Sequence[ToolCall], history: Sequence[Message]) -> tuple[Tool
     seen = {call.id for message in history for call in message.calls}
     named = list[ToolCall]()
     for call in calls:
-        identity = call.id if call.id and call.id not in seen else f"call_{len(seen) + 1}"
+        free = (f"call_{number}" for number in count(1) if f"call_{number}" not in seen)
+        identity = call.id if call.id and call.id not in seen else next(free)
         seen.add(identity)
         named.append(replace(call, id=identity))
     return tuple(named)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ogcode.agent.durable import append_line
-from ogcode.agent.events import Answered, Event, Progress, ToolFinished
+from ogcode.agent.events import Answered, Event, Progress, ToolFinished, ToolStarted
 from ogcode.agent.prompt import Previous
 from ogcode.agent.seal import Seal
 from ogcode.agent.turn import ToolCall, Turn, Usage
@@ -95,6 +95,8 @@ class Transcript:
             case Answered(text, calls, usage):
                 told = [asdict(call) for call in calls]
                 self._append({"type": "answered", "text": text, "calls": told, "usage": asdict(usage)})
+            case ToolStarted(call):
+                self._append({"type": "tool_started", **asdict(call)})
             case ToolFinished(call, output, failed):
                 self._append({"type": "tool_finished", **asdict(call), "output": output, "failed": failed})
 
@@ -179,6 +181,8 @@ def recollect(path: Path) -> Past:
                     )
                 case {"type": "answered", "text": str(text), "usage": dict(usage)} if open_turn:
                     open_turn.progress.add(Answered(text, (), Usage(**usage)))
+                case {"type": "tool_started", "id": str(call), "name": str(name), "arguments": str(given)} if open_turn:
+                    open_turn.progress.add(ToolStarted(ToolCall(call, name, given)))
                 case {"type": "tool_finished", "id": str(call), "name": str(name), "arguments": str(given)} if (
                     open_turn
                 ):

@@ -1,0 +1,227 @@
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import pytest
+
+from ogcode.agent.events import Answered, Event, Progress, Retrying, TextDelta, ToolFinished, ToolStarted, ignore
+from ogcode.agent.fit import fitted, size
+from ogcode.agent.guard import repeats
+from ogcode.agent.loop import run_turn
+from ogcode.agent.model import Broken
+from ogcode.agent.models.patient import Patient
+from ogcode.agent.models.scripted import ScriptedModel
+from ogcode.agent.tool import Tool, ToolError, tool
+from ogcode.agent.turn import Limits, Message, Opening, Step, ToolCall, Usage, Verdict
+
+FREE = Limits()
+
+
+def opening(request: str) -> Opening:
+    return Opening("system text", request)
+
+
+async def yes(call: ToolCall) -> Verdict:
+    return Verdict(True)
+
+
+@tool(effect="read")
+async def shout(text: Annotated[str, "what to shout"], times: int = 1, tone: Literal["low", "high"] = "low") -> str:
+    """Say it louder."""
+    if text == "":
+        raise ToolError("there is nothing to shout; give a text")
+    return text.upper() * times
+
+
+TOOLS: Sequence[Tool] = (shout,)
+
+
+async def test_the_answer_without_calls_ends_the_turn() -> None:
+    turn = await run_turn(
+        opening("go"), model=ScriptedModel("done"), tools=TOOLS, emit=ignore, approve=yes, limits=FREE
+    )
+    assert (turn.answer, turn.outcome, turn.requests) == ("done", "done", 1)
+
+
+async def test_a_call_runs_and_its_result_goes_back() -> None:
+    model = ScriptedModel(ToolCall("c1", "shout", '{"text": "hey", "times": 2}'), "ok")
+    events: list[Event] = []
+    turn = await run_turn(opening("go"), model=model, tools=TOOLS, emit=events.append, approve=yes, limits=FREE)
+    assert model.asked[1][-1].content == "HEYHEY"
+    assert [type(event) for event in events if not isinstance(event, TextDelta)] == [
+        Answered,
+        ToolStarted,
+        ToolFinished,
+        Answered,
+    ]
+    assert turn.steps[0].name == "shout"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("{", "not JSON"),
+        ("[1]", "must be a JSON object"),
+        ("{}", "needs text"),
+        ('{"text": 3}', "must be a string"),
+        ('{"text": "a", "tmes": 2}', "did you mean 'times'"),
+        ('{"text": "a", "times": "many"}', "must be a integer"),
+        ('{"text": "a", "tone": "mid"}', "must be one of low, high"),
+        ('{"text": ""}', "give a text"),
+    ],
+)
+async def test_bad_arguments_go_back_to_the_model(arguments: str, told: str) -> None:
+    model = ScriptedModel(ToolCall("c1", "shout", arguments), "sorry")
+    turn = await run_turn(opening("go"), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
+    assert told in model.asked[1][-1].content
+    assert turn.steps[0].failed
+
+
+async def test_an_unknown_tool_is_an_error_that_names_the_known_ones() -> None:
+    model = ScriptedModel(ToolCall("c1", "approve_all", "{}"), "sorry")
+    await run_turn(opening("go"), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
+    assert "there is no tool named approve_all; there are shout" in model.asked[1][-1].content
+
+
+async def test_a_refused_call_does_not_run_and_the_model_reads_why() -> None:
+    async def no(call: ToolCall) -> Verdict:
+        return Verdict(False, "not today")
+
+    model = ScriptedModel(ToolCall("c1", "shout", '{"text": "hey"}'), "ok")
+    await run_turn(opening("go"), model=model, tools=TOOLS, emit=ignore, approve=no, limits=FREE)
+    assert model.asked[1][-1].content == "error: not allowed: not today"
+
+
+async def test_every_call_has_an_answer_under_its_own_id() -> None:
+    same = ToolCall("c1", "shout", '{"text": "a"}')
+    model = ScriptedModel((same, same), replace(same, arguments='{"text": "b"}'), "ok")
+    await run_turn(opening("go"), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
+    final = model.asked[-1]
+    called = [call.id for message in final for call in message.calls]
+    answered = [message.call_id for message in final if message.role == "tool"]
+    assert called == answered
+    assert len(set(called)) == 3
+
+
+async def test_a_restarted_request_voids_its_text() -> None:
+    async def at_once(seconds: float) -> None:
+        return None
+
+    model = Patient(ScriptedModel(Broken("cut"), "whole"), sleep=at_once)
+    events: list[Event] = []
+    turn = await run_turn(opening("go"), model=model, tools=TOOLS, emit=events.append, approve=yes, limits=FREE)
+    assert turn.answer == "whole"
+    assert any(isinstance(event, Retrying) for event in events)
+
+
+@pytest.mark.parametrize(
+    ("limits", "cause"),
+    [(Limits(requests=2), "turns"), (Limits(tokens=5), "tokens"), (Limits(cost=0.0), "cost")],
+)
+async def test_a_limit_ends_the_turn_with_its_name(limits: Limits, cause: str) -> None:
+    calls = [ToolCall(f"c{n}", "shout", json.dumps({"text": str(n)})) for n in range(9)]
+    turn = await run_turn(
+        opening("go"), model=ScriptedModel(*calls), tools=TOOLS, emit=ignore, approve=yes, limits=limits
+    )
+    assert (turn.outcome, turn.cause) == ("limit", cause)
+
+
+@pytest.mark.parametrize("period", [1, 2, 3, 4])
+async def test_calls_in_circles_end_the_turn(period: int) -> None:
+    calls = [ToolCall("", "shout", json.dumps({"text": str(n % period)})) for n in range(3 * period + 1)]
+    model = ScriptedModel(*calls, "never")
+    turn = await run_turn(opening("go"), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
+    assert (turn.outcome, turn.cause, turn.requests) == ("limit", "loop", 3 * period)
+
+
+def test_the_same_command_between_different_edits_is_no_circle() -> None:
+    history = list[Message]()
+    for number in range(9):
+        for name, given in (("edit", str(number)), ("bash", "make test")):
+            call = ToolCall(f"{name}{number}", name, given)
+            history += [Message("assistant", "", (call,)), Message("tool", "same", call_id=call.id, name=name)]
+    assert not repeats(history)
+
+
+async def test_a_model_that_says_nothing_has_failed() -> None:
+    turn = await run_turn(opening("go"), model=ScriptedModel(""), tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
+    assert (turn.outcome, turn.cause, turn.empty) == ("failed", "provider", True)
+
+
+async def test_the_oldest_results_become_stubs_before_a_window_is_exceeded() -> None:
+    calls = [ToolCall(f"c{n}", "shout", json.dumps({"text": "x", "times": 3000 + n})) for n in range(12)]
+    model = ScriptedModel(*calls, "done", window=8192)
+    turn = await run_turn(opening("keep me"), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
+    assert turn.outcome == "done"
+    assert all(size(asked, [shout.spec]) <= 8192 - 2048 for asked in model.asked)
+    assert all(asked[1].content == "keep me" for asked in model.asked)
+    assert "left out to save room" in model.asked[-1][3].content
+
+
+async def test_a_turn_that_can_not_fit_ends_as_limited_by_the_window() -> None:
+    model = ScriptedModel("never", window=2000)
+    turn = await run_turn(opening("x" * 9000), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
+    assert (turn.outcome, turn.cause) == ("limit", "window")
+
+
+def test_fitting_leaves_a_request_that_fits_as_it_is() -> None:
+    messages = opening("go").messages()
+    assert fitted(messages, [], 8192) == messages
+
+
+def test_a_call_that_was_cut_short_is_a_failed_step() -> None:
+    progress = Progress("go")
+    progress.add(ToolStarted(ToolCall("c", "shout", "{}")))
+    assert progress.turn("interrupted").steps == (Step("shout", "{}", failed=True),)
+
+
+async def test_cancelling_reaches_the_tool_and_is_not_swallowed() -> None:
+    started = asyncio.Event()
+
+    @tool(effect="run")
+    async def wait() -> str:
+        """Wait."""
+        started.set()
+        await asyncio.Event().wait()
+        return ""
+
+    model = ScriptedModel(ToolCall("c1", "wait", "{}"))
+    task = asyncio.ensure_future(
+        run_turn(opening("go"), model=model, tools=[wait], emit=ignore, approve=yes, limits=FREE)
+    )
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_a_tool_is_its_signature() -> None:
+    assert shout.spec.parameters == {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "what to shout"},
+            "times": {"type": "integer"},
+            "tone": {"enum": ["low", "high"]},
+        },
+        "required": ["text"],
+    }
+    assert shout.spec.description == "Say it louder."
+
+
+def test_numbers_and_truths_that_come_as_text_are_taken_as_meant() -> None:
+    assert shout.arguments('{"text": "a", "times": "2"}') == {"text": "a", "times": 2}
+
+
+def test_an_unknown_price_makes_the_whole_cost_unknown() -> None:
+    assert (Usage(1, 1, 0, 0.5) + Usage(1, 1, 0, None)).cost is None
+
+
+def test_a_turn_cut_short_keeps_the_text_so_far_and_no_tool_output() -> None:
+    progress = Progress("go")
+    for event in (ToolFinished(ToolCall("c", "shout", "{}"), "SECRET OUTPUT"), TextDelta("half an ans")):
+        progress.add(event)
+    turn = progress.turn("interrupted")
+    assert turn.answer == "half an ans"
+    assert "SECRET" not in repr(turn)
