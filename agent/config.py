@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ogcode.agent.nearest import nearest
 from ogcode.agent.permissions import Mode, Rules
 
 
@@ -97,9 +98,5 @@ def _wrong(source: str, key: str, value: object) -> str:
     known = ("model", "api_base", "num_ctx", "mode", "allow", "deny", "scribe", "librarian")
     if key in known:
         return f"{source}: '{key}' can't be {value!r}"
-    from difflib import get_close_matches
-
-    near = get_close_matches(key, known, 1)
-    return f"{source}: unknown key '{key}'" + (
-        f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}"
-    )
+    near = nearest(key, known)
+    return f"{source}: unknown key '{key}'" + (f"; did you mean '{near}'?" if near else f"; known: {', '.join(known)}")

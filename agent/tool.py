@@ -8,6 +8,7 @@ from types import UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
 
 from ogcode.agent.model import ToolSpec
+from ogcode.agent.nearest import nearest
 
 Effect = Literal["read", "write", "run"]
 """What a call can do at most: look, change files in the workspace, or anything."""
@@ -43,12 +44,10 @@ class Tool:
         if not isinstance(given, dict):
             raise ToolError(f"the arguments of {self.name} must be a JSON object, not {type(given).__name__}")
         for key in given.keys() - self.hints.keys():
-            from difflib import get_close_matches  # only where something went wrong
-
-            near = get_close_matches(key, self.hints, 1)
+            near = nearest(key, self.hints)
             raise ToolError(
                 f"{self.name} has no parameter '{key}'"
-                + (f"; did you mean '{near[0]}'?" if near else f"; it takes {', '.join(self.hints) or 'none'}")
+                + (f"; did you mean '{near}'?" if near else f"; it takes {', '.join(self.hints) or 'none'}")
             )
         required = self.spec.parameters.get("required", [])
         missing = [key for key in required if key not in given] if isinstance(required, list) else []

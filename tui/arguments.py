@@ -84,8 +84,7 @@ def parse(arguments: list[str]) -> Arguments:
         "--mode",
         "--permission-mode",
         dest="mode",
-        choices=MODES,
-        default="",
+        type=_mode,
         metavar="MODE",
         help="plan, ask, edit, auto or yolo",
     )
