@@ -39,7 +39,7 @@ class Tool:
         """
         try:
             given = json.loads(text or "{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ToolError(f"the arguments of {self.name} are not JSON ({error}); send one JSON object") from error
         if not isinstance(given, dict):
             raise ToolError(f"the arguments of {self.name} must be a JSON object, not {type(given).__name__}")

@@ -63,6 +63,7 @@ async def test_a_call_runs_and_its_result_goes_back() -> None:
     ("arguments", "told"),
     [
         ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
         ("[1]", "must be a JSON object"),
         ("{}", "needs text"),
         ('{"text": 3}', "must be a string"),

@@ -23,7 +23,12 @@ def run_interactive(given: Arguments, folder: Path) -> int:
     if not here.trusted and here.root.sound and _trusts(here):
         here = look_around(folder, dict(os.environ), utc_now, trust=True)
     rules = Rules((*here.config.rules.allow, *given.allow), (*here.config.rules.deny, *given.deny))
-    desk = asyncio.run(_desk(given, here, rules))
+    from ogcode.agent.models.choice import NoModel
+
+    try:
+        desk = asyncio.run(_desk(given, here, rules))
+    except NoModel as error:
+        return _offer_demo(error)
     from ogcode.tui.app import run_app
 
     code = run_app(desk, first_prompt=given.prompt or "")
@@ -54,6 +59,25 @@ async def _desk(given: Arguments, here: Here, rules: Rules) -> Conversation:
     )
 
 
+def _offer_demo(error: Exception) -> int:
+    """Say how to get a model, and show the demo to whoever wants to see it first."""
+    sys.stderr.write(f"ogcode: {clean(str(error))}\n\nSee the demo now? It needs no model and no network. [Y/n] ")
+    sys.stderr.flush()
+    if not _agreed(default=True):
+        return 1
+    from ogcode.tui.demo import run_demo
+
+    return run_demo()
+
+
+def _agreed(*, default: bool) -> bool:
+    try:
+        said = input().strip().lower()
+    except EOFError:
+        return False
+    return said in ("y", "yes") if said else default
+
+
 def _trusts(here: Here) -> bool:
     """Ask once whether the folder is to be trusted, and say what that means."""
     named = ignored_here(here)
@@ -65,7 +89,4 @@ def _trusts(here: Here) -> bool:
         "Do you trust it? [y/N] "
     )
     sys.stderr.flush()
-    try:
-        return input().strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
+    return _agreed(default=False)

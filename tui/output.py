@@ -197,7 +197,7 @@ def result(outcome: Outcome) -> dict[str, object]:
 def _input(arguments: str) -> object:
     try:
         return json.loads(arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments
 
 

@@ -91,7 +91,7 @@ def _told(step: Step) -> str:
 def _arguments(step: Step) -> dict[str, object] | None:
     try:
         given = json.loads(step.arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return given if isinstance(given, dict) else None
 

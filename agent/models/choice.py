@@ -1,0 +1,177 @@
+"""Which model to use, and the client that speaks to it."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from ogcode.agent.model import Model, ModelError, NoSuchModel, Unauthorized
+
+OPENAI_LIKE = {
+    "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "groq": ("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    "deepseek": ("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    "xai": ("https://api.x.ai/v1", "XAI_API_KEY"),
+}
+"""Providers that speak chat completions without surprises: no need to load litellm for them."""
+
+KEYS = {
+    "OPENAI_API_KEY": "openai/gpt-6.1-sol",
+    "ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5",
+    "GEMINI_API_KEY": "gemini/gemini-pro-latest",
+    "OPENROUTER_API_KEY": "openrouter/openrouter/auto",
+    "GROQ_API_KEY": "groq/openai/gpt-oss-120b",
+    "MISTRAL_API_KEY": "mistral/devstral-latest",
+    "DEEPSEEK_API_KEY": "deepseek/deepseek-v4-pro",
+    "XAI_API_KEY": "xai/grok-4.7",
+    "CEREBRAS_API_KEY": "cerebras/gpt-oss-120b",
+    "MOONSHOT_API_KEY": "moonshot/kimi-k3",
+}
+"""The model we take where only a key tells what the user has."""
+
+_NOT_FOR_CHAT = re.compile(r"embed|rerank|whisper|tts|moderation|image", re.IGNORECASE)
+
+
+class NoModel(ModelError):
+    """Nothing says which model to use."""
+
+
+async def choose(*, flag: str, environ: Mapping[str, str], configured: str) -> str:
+    """Name the model to use.
+
+    Raises:
+        NoModel: there is none; the text says how to get one.
+        ModelError: OPENAI_BASE_URL is set and does not answer.
+    """
+    if named := flag or environ.get("OGCODE_MODEL", "") or configured:
+        return named
+    if base := environ.get("OPENAI_BASE_URL", ""):
+        return await _first_of(base, environ)
+    for key, model in KEYS.items():
+        if environ.get(key):
+            return model
+    from ogcode.agent.models.ollama import base_of, best_installed
+    from ogcode.agent.models.wire import Wire
+
+    host = environ.get("OLLAMA_HOST", "")
+    try:
+        if installed := await best_installed(Wire(base_of(host), model="ollama")):
+            return f"ollama/{installed}"
+        seen = "an Ollama answers but has no model that can call tools (ollama pull qwen3:8b)"
+    except ModelError:
+        seen = f"no Ollama answers at {host}" if host else "no Ollama answers"
+    raise NoModel(
+        f"no model to use: {seen}, and no provider's key is set. Do one of these: name one with --model "
+        "(ollama/NAME, openai/NAME, anthropic/NAME), in OGCODE_MODEL, or as `model` in the configuration; "
+        "set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY; set OPENAI_BASE_URL to a server of your own; "
+        "start Ollama; or see it work without any model: ogcode demo"
+    )
+
+
+async def open_model(
+    name: str, *, environ: Mapping[str, str], api_base: str = "", num_ctx: int = 0, prices_cache: Path | None = None
+) -> Model:
+    """Return the client for `provider/model`, asked again on failures that pass.
+
+    `api_base` must be the user's own word, never that of a repository.
+
+    Raises:
+        ModelError: the name can't be used, its key is missing, or its local server does not have it.
+    """
+    provider, _, bare = name.partition("/")
+    if provider == "scripted" and bare:
+        from ogcode.agent.models.scripted import ScriptFile
+
+        return ScriptFile(Path(bare))
+    if not provider or not bare:
+        raise NoSuchModel(_prefixless(name, prices_cache))
+    from ogcode.agent.models.patient import Patient
+    from ogcode.agent.models.recover import Recovering
+
+    if provider in ("ollama", "ollama_chat"):
+        client = await _ollama(bare, environ, api_base, num_ctx)
+    elif provider == "openai" or provider in OPENAI_LIKE:
+        client = await _openai(provider, bare, environ, api_base, prices_cache)
+    else:
+        client = _lite(name, api_base, prices_cache)
+    return Patient(Recovering(client))
+
+
+async def _first_of(base: str, environ: Mapping[str, str]) -> str:
+    from ogcode.agent.models.openai import base_of, listed_by
+    from ogcode.agent.models.wire import Wire
+
+    wire = Wire(
+        base_of(base),
+        model="openai",
+        key=environ.get("OPENAI_API_KEY", ""),
+        advice="check OPENAI_BASE_URL, or unset it",
+    )
+    names = [str(entry["id"]) for entry in await listed_by(wire) if entry.get("id")]
+    for name in names:
+        if not _NOT_FOR_CHAT.search(name):
+            return f"openai/{name}"
+    raise NoModel(f"the server of OPENAI_BASE_URL ({wire.place}) lists no model; name one with --model openai/NAME")
+
+
+async def _ollama(bare: str, environ: Mapping[str, str], api_base: str, num_ctx: int) -> Model:
+    from ogcode.agent.models.ollama import base_of, open_ollama
+    from ogcode.agent.models.wire import Wire
+
+    name = f"ollama/{bare}"
+    advice = "start it with `ollama serve`, or set OLLAMA_HOST to where it runs"
+    wire = Wire(base_of(api_base or environ.get("OLLAMA_HOST", "")), model=name, advice=advice)
+    return await open_ollama(name, wire, id=bare, num_ctx=num_ctx)
+
+
+async def _openai(provider: str, bare: str, environ: Mapping[str, str], api_base: str, cache: Path | None) -> Model:
+    from ogcode.agent.models.openai import OFFICIAL, WINDOW, OpenAI, base_of, window_of
+    from ogcode.agent.models.prices import listed
+    from ogcode.agent.models.wire import Wire
+
+    name = f"{provider}/{bare}"
+    known_base, variable = OPENAI_LIKE.get(provider, (OFFICIAL, "OPENAI_API_KEY"))
+    own = api_base or (environ.get("OPENAI_BASE_URL", "") if provider == "openai" else "")
+    base = base_of(own or known_base)
+    key = environ.get(variable, "")
+    if base == known_base and not key:
+        raise Unauthorized(f"{name} needs a key; set {variable}, or name another model with --model")
+    wire = Wire(
+        base, model=name, key=key, advice="check OPENAI_BASE_URL" if own else "check the network and HTTPS_PROXY"
+    )
+    known = listed(name, cache=cache)
+    window = known.window if known else None
+    if base != known_base or window is None:
+        window = await window_of(wire, bare) or window
+    prices = known.prices if known and base == known_base else None
+    return OpenAI(name, wire, id=bare, window=window or WINDOW, prices=prices)
+
+
+def _lite(name: str, api_base: str, cache: Path | None) -> Model:
+    from ogcode.agent.models.lite import Lite
+    from ogcode.agent.models.openai import WINDOW
+    from ogcode.agent.models.prices import listed, providers, table_file
+
+    provider = name.partition("/")[0]
+    table = table_file()
+    known_to_litellm = table and provider.isidentifier() and (table.parent / "llms" / provider).is_dir()
+    if not known_to_litellm and provider not in providers(cache=cache):
+        raise NoSuchModel(
+            f"{name}: there is no provider '{provider}'; write ollama/NAME, openai/NAME (with OPENAI_BASE_URL "
+            "for a server of your own), anthropic/NAME, gemini/NAME, or another provider of litellm"
+        )
+    known = listed(name, cache=cache)
+    window = known.window if known else None
+    return Lite(name, window=window or WINDOW, prices=known.prices if known else None, api_base=api_base)
+
+
+def _prefixless(name: str, cache: Path | None) -> str:
+    from ogcode.agent.models.prices import listed
+
+    likely = [
+        f"{prefix}/{name}" for prefix in ("openai", "anthropic", "gemini") if listed(f"{prefix}/{name}", cache=cache)
+    ]
+    meant = f"did you mean {likely[0]}? Write" if likely else "write"
+    return (
+        f"'{name}' names no provider; {meant} ollama/NAME, openai/NAME (any OpenAI-compatible server with "
+        "OPENAI_BASE_URL), anthropic/NAME, gemini/NAME, openrouter/NAME, … or scripted/FILE"
+    )

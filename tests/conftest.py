@@ -1,0 +1,36 @@
+"""What more than one test module needs."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import fake_server in importlib mode
+
+from fake_server import FakeServer, Script
+
+Serve = Callable[..., FakeServer]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Start fake model servers: `serve([Say("hello")])`."""
+    with ExitStack() as running:
+
+        def start(script: Script = (), **options: object) -> FakeServer:
+            return running.enter_context(FakeServer(script, **options))  # type: ignore[arg-type]  # passed through
+
+        yield start
+
+
+@pytest.fixture
+def ogcode_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own, and none of the developer's keys, hosts and proxies."""
+    home = tmp_path / "ogcode-home"
+    home.mkdir()
+    monkeypatch.setenv("OGCODE_HOME", str(home))
+    for name in ("OGCODE_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OLLAMA_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    return home

@@ -1,0 +1,126 @@
+"""The only tests that import litellm."""
+
+import asyncio
+import json
+import logging
+import os
+import time
+from collections.abc import Sequence
+from contextlib import chdir, redirect_stdout
+from io import StringIO
+
+import pytest
+from conftest import Serve
+from fake_server import Call, Cut, Fail, Reply, Say, Stall
+
+from ogcode.agent.model import (
+    Broken,
+    ContextOverflow,
+    Delta,
+    Finished,
+    ModelError,
+    NoSuchModel,
+    Options,
+    Overloaded,
+    RateLimited,
+    Refused,
+    Text,
+    ToolSpec,
+    Unauthorized,
+)
+from ogcode.agent.models.lite import Lite, load
+from ogcode.agent.turn import Message, ToolCall
+
+HELLO = (Message("system", "be brief"), Message("user", "hello"))
+SHOUT = ToolSpec("shout", "Shout.", {"type": "object", "properties": {"text": {"type": "string"}}})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Import litellm in a folder with a `.env`, as a repository may have one; what it printed."""
+    folder = tmp_path_factory.mktemp("repository")
+    (folder / ".env").write_text("GROQ_API_KEY=from-the-repository\n")
+    with chdir(folder), redirect_stdout(StringIO()) as printed:
+        load()
+    return printed.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOGETHERAI_API_KEY", "sk-secret-1234567890")
+
+
+def lite(url: str) -> Lite:
+    return Lite("together_ai/fake", window=8192, api_base=f"{url}/v1")
+
+
+async def said(model: Lite, tools: Sequence[ToolSpec] = (SHOUT,)) -> list[Delta]:
+    return [delta async for delta in model.stream(HELLO, tools, options=Options(max_output=50, temperature=0.0))]
+
+
+async def test_text_calls_and_usage_arrive(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
+    server = serve([(Say("a text of some words"), Call("shout", {"text": "x"}), Call("list", {}))])
+    deltas = await said(lite(server.url))
+    assert "".join(delta.text for delta in deltas if isinstance(delta, Text)) == "a text of some words"
+    calls = [delta for delta in deltas if isinstance(delta, ToolCall)]
+    assert [(call.name, json.loads(call.arguments)) for call in calls] == [("shout", {"text": "x"}), ("list", {})]
+    assert isinstance(deltas[-1], Finished)
+    assert deltas[-1].usage.input_tokens == pytest.approx(len(json.dumps(server.chats[0])) // 4, rel=0.2)
+    assert server.chats[0]["stream_options"] == {"include_usage": True}
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (Fail(401, {"error": {"message": "bad key sk-secret-1234567890"}}), Unauthorized),
+        (Fail(404, {"error": {"message": "no such model"}}), NoSuchModel),
+        (Fail(429, {"error": {"message": "slow down"}}, {"Retry-After": "7"}), RateLimited),
+        (Fail(400, {"error": {"message": "maximum context length is 8192 tokens"}}), ContextOverflow),
+        (Fail(400, {"error": {"message": "bad temperature"}}), Refused),
+        (Fail(500, {"error": {"message": "oops"}}), Overloaded),
+        (Fail(503, {"error": {"message": "busy"}}), Overloaded),
+        (Cut(150, Say("cut off")), Broken),
+    ],
+)
+async def test_litellms_errors_become_ours_after_one_request(
+    serve: Serve, reply: Reply, kind: type[ModelError], capfd: pytest.CaptureFixture[str]
+) -> None:
+    server = serve([reply, Say("a second request")])
+    with pytest.raises(ModelError) as caught:
+        await said(lite(server.url))
+    assert type(caught.value) is kind
+    assert "sk-secret" not in str(caught.value)
+    assert len(server.chats) == 1
+    assert capfd.readouterr() == ("", "")
+    if isinstance(caught.value, RateLimited):
+        assert caught.value.retry_after == 7
+
+
+async def test_a_dead_endpoint_is_broken() -> None:
+    with pytest.raises(Broken):
+        await said(lite("http://127.0.0.1:9"))
+
+
+async def test_cancelling_closes_the_connection_at_once(serve: Serve) -> None:
+    server = serve([Stall("some words")])
+    asking = asyncio.create_task(said(lite(server.url)))
+    await asyncio.to_thread(server.stalled.wait, 5)
+    begun = time.monotonic()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert await asyncio.to_thread(server.gone.wait, 5)
+    assert time.monotonic() - begun < 0.2
+
+
+def test_loading_prints_nothing(loaded: str) -> None:
+    assert loaded == ""
+
+
+def test_loading_reads_no_env_file() -> None:
+    assert os.environ.get("GROQ_API_KEY") != "from-the-repository"
+
+
+def test_its_loggers_are_silent() -> None:
+    assert not logging.getLogger("LiteLLM").isEnabledFor(logging.ERROR)

@@ -1,0 +1,170 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Serve
+from fake_server import Say
+
+from ogcode.agent.model import Broken, NoSuchModel, Options, Text, Unauthorized
+from ogcode.agent.models.choice import KEYS, NoModel, choose, open_model
+from ogcode.agent.models.prices import listed, table_file
+from ogcode.agent.turn import Message, Usage
+
+NOWHERE = {"OLLAMA_HOST": "127.0.0.1:9"}
+
+
+@pytest.fixture(scope="module")
+def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache") / "prices.json"
+
+
+async def test_the_flag_beats_the_environment_beats_the_configuration() -> None:
+    environ = {"OGCODE_MODEL": "openai/b", "ANTHROPIC_API_KEY": "k"}
+    assert await choose(flag="openai/a", environ=environ, configured="openai/c") == "openai/a"
+    assert await choose(flag="", environ=environ, configured="openai/c") == "openai/b"
+    assert await choose(flag="", environ={"ANTHROPIC_API_KEY": "k"}, configured="openai/c") == "openai/c"
+
+
+@pytest.mark.parametrize("key", KEYS)
+async def test_a_key_in_the_environment_chooses_its_provider(key: str) -> None:
+    assert await choose(flag="", environ={key: "k"}, configured="") == KEYS[key]
+
+
+@pytest.mark.parametrize("model", [model for model in KEYS.values() if not model.startswith("openrouter/")])
+def test_every_default_model_is_one_that_the_table_knows(model: str, prices: Path) -> None:
+    known = listed(model, cache=prices)
+    assert known
+    assert known.prices
+    assert known.window
+    assert known.window > 60_000
+
+
+async def test_a_server_of_ones_own_is_asked_what_it_has(serve: Serve) -> None:
+    server = serve(models=["nomic-embed-text", "qwen3"])
+    environ = {"OPENAI_BASE_URL": server.url, "ANTHROPIC_API_KEY": "k"}
+    assert await choose(flag="", environ=environ, configured="") == "openai/qwen3"
+
+
+async def test_a_server_of_ones_own_that_is_down_is_not_passed_over() -> None:
+    with pytest.raises(Broken, match="OPENAI_BASE_URL"):
+        await choose(flag="", environ={"OPENAI_BASE_URL": "http://127.0.0.1:9", "OPENAI_API_KEY": "k"}, configured="")
+
+
+async def test_ollamas_largest_model_with_tools_is_chosen(serve: Serve) -> None:
+    plain = {"capabilities": ["completion"]}
+    able = {"capabilities": ["completion", "tools"]}
+    sizes = {"tiny": "600M", "big": "70.6B", "middle": "8.2B"}
+    server = serve(models=list(sizes), sizes=sizes, show={"tiny": able, "big": plain, "middle": able})
+    assert await choose(flag="", environ={"OLLAMA_HOST": server.url}, configured="") == "ollama/middle"
+
+
+async def test_without_anything_the_ways_are_listed() -> None:
+    with pytest.raises(NoModel) as caught:
+        await choose(flag="", environ=NOWHERE, configured="")
+    for way in ("--model", "OGCODE_MODEL", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "Ollama", "ogcode demo"):
+        assert way in str(caught.value)
+
+
+async def test_an_ollama_without_a_fitting_model_says_so(serve: Serve) -> None:
+    with pytest.raises(NoModel, match="ollama pull"):
+        await choose(flag="", environ={"OLLAMA_HOST": serve(models=[]).url}, configured="")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("gpt-5", "openai/gpt-5"),
+        ("nonsense", "ollama/NAME"),
+        ("openai/", "openai/NAME"),
+        ("/x", "openai/NAME"),
+        ("nobody/x", "no provider 'nobody'"),
+        ("../x", "no provider"),
+        ("scripted/absent.json", "absent.json"),
+    ],
+)
+async def test_a_name_that_cannot_be_used_says_what_can(name: str, words: str, prices: Path) -> None:
+    with pytest.raises(NoSuchModel, match=words):
+        await open_model(name, environ={}, prices_cache=prices)
+
+
+async def test_a_missing_key_is_named() -> None:
+    with pytest.raises(Unauthorized, match="OPENAI_API_KEY"):
+        await open_model("openai/gpt-5", environ={})
+
+
+async def test_a_known_model_has_its_window_and_prices(tmp_path: Path) -> None:
+    model = await open_model("openai/gpt-5", environ={"OPENAI_API_KEY": "k"}, prices_cache=tmp_path / "prices.json")
+    assert model.name == "openai/gpt-5"
+    assert model.window > 200_000
+    assert model.prices
+    assert model.prices.cost(Usage(1000, 100, 500)) > 0
+
+
+async def test_a_server_of_ones_own_has_its_own_window_and_no_price(serve: Serve) -> None:
+    server = serve([Say("hello")], models=["gpt-5"], window=24_576)
+    model = await open_model("openai/gpt-5", environ={"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"})
+    assert (model.window, model.prices) == (24_576, None)
+    deltas = [delta async for delta in model.stream((Message("user", "hi"),), (), options=Options())]
+    assert Text("hello") in deltas
+    assert server.seen[-1].headers["authorization"] == "Bearer k"
+
+
+async def test_a_server_that_does_not_say_gets_a_modest_window(serve: Serve) -> None:
+    assert (await open_model("openai/x", environ={}, api_base=serve().url)).window == 32_768
+
+
+@pytest.mark.parametrize("prefix", ["ollama", "ollama_chat"])
+async def test_both_of_ollamas_prefixes_mean_the_native_client(serve: Serve, prefix: str) -> None:
+    server = serve([Say("hello")])
+    model = await open_model(f"{prefix}/fake", environ={"OLLAMA_HOST": server.url}, num_ctx=8192)
+    assert (model.name, model.window, model.prices) == ("ollama/fake", 8192, None)
+    assert [delta async for delta in model.stream((Message("user", "hi"),), (), options=Options())]
+    assert server.seen[-1].path == "/api/chat"
+
+
+async def test_an_ollama_that_is_not_there_names_its_variable() -> None:
+    with pytest.raises(Broken, match="OLLAMA_HOST"):
+        await open_model("ollama/x", environ=NOWHERE)
+
+
+async def test_a_script_is_a_model(tmp_path: Path) -> None:
+    file = tmp_path / "demo.json"
+    file.write_text(json.dumps([{"role": "agent", "replies": [{"text": "hi"}]}]))
+    assert (await open_model(f"scripted/{file}", environ={})).name == f"scripted/{file}"
+
+
+def test_the_cache_of_prices_answers_like_the_table(tmp_path: Path) -> None:
+    cache = tmp_path / "home" / "prices.json"
+    first = listed("anthropic/claude-sonnet-5-5", cache=cache)
+    assert first == listed("anthropic/claude-sonnet-5-5", cache=cache) == listed("anthropic/claude-sonnet-5-5")
+    assert cache.stat().st_size < 500_000
+
+
+def test_a_stale_or_torn_cache_of_prices_is_made_again(tmp_path: Path) -> None:
+    cache = tmp_path / "prices.json"
+    for text in ('{"version": [1, 2], "models": {}}', '{"vers', "[]"):
+        cache.write_text(text)
+        assert listed("openai/gpt-5", cache=cache)
+        assert json.loads(cache.read_text())["version"] != [1, 2]
+
+
+def test_a_cache_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert listed("openai/gpt-5", cache=tmp_path / "file" / "prices.json")
+
+
+@pytest.mark.parametrize("name", ["openai/no-such-model", "nobody/x", "openai/claude-sonnet-5-5", ""])
+def test_an_unknown_model_has_no_price(name: str, prices: Path) -> None:
+    assert listed(name, cache=prices) is None
+
+
+def test_the_table_is_read_without_importing_litellm() -> None:
+    code = (
+        "import sys; from ogcode.agent.models.prices import listed; assert listed('openai/gpt-5');"
+        "print([name for name in ('litellm', 'httpx') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert table_file()
