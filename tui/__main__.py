@@ -19,14 +19,15 @@ def main() -> int:
 
 
 def _close_path() -> None:
-    """Drop what would make the working directory's files importable."""
-    here = os.path.realpath(".")
-    sys.path[:] = [place for place in sys.path if place and not _inside(os.path.realpath(place), here)]
+    """Drop what would make the working directory's files importable; the interpreter's own folders stay."""
+    here = os.path.realpath(".").rstrip("/") + "/"
+    own = tuple(os.path.realpath(prefix) + "/" for prefix in (sys.prefix, sys.base_prefix))
 
+    def allowed(place: str) -> bool:
+        real = os.path.realpath(place) + "/"
+        return place != "" and (not real.startswith(here) or real.startswith(own))
 
-def _inside(place: str, folder: str) -> bool:
-    """Tell whether a path entry lies in the working directory, but for the interpreter's own packages."""
-    return place == folder or (place.startswith(folder.rstrip("/") + "/") and not place.startswith(sys.prefix))
+    sys.path[:] = filter(allowed, sys.path)
 
 
 if __name__ == "__main__":

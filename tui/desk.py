@@ -44,6 +44,10 @@ class NoteLine:
 class Desk(Protocol):
     """Where the app's requests go. What returns at once must do so within a frame: no network, no long scan."""
 
+    @property
+    def notices(self) -> Sequence[str]:
+        """What the user should know before the first turn: plain sentences."""
+
     async def ask(self, text: str, *, emit: Emit, approve: Ask) -> Turn:
         """Run one turn.
 

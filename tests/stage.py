@@ -1,0 +1,174 @@
+"""A desk that plays scripted turns, a clock that stands still, and eyes for what is on the screen."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from textual.app import App
+from textual.pilot import Pilot
+
+from ogcode.agent.events import Answered, Emit, Event, Progress, TextDelta, ToolFinished, ToolStarted, TurnFinished
+from ogcode.agent.model import ModelError
+from ogcode.agent.turn import ToolCall, Turn, Usage
+from ogcode.tui.desk import Ask, NoteLine, Status
+
+Play = Callable[[Emit, Ask], Awaitable[None]]
+
+SIZE = (100, 30)
+NOTE = "2026-09-12T091412Z--3f8c21aa"
+STATUS = Status("scripted/demo.toml", "ask", 0, 0, 32_768, None, 14, 0, "main", scripted=True, trusted=True)
+NOTES = (
+    NoteLine("n2", "Dispatch retry fix", "retries, backoff", "2026-09-12 09:14", "own", pending=True),
+    NoteLine("n1", "CI cache", "cache, setup-go", "2026-09-11 16:02", "foreign", pending=False),
+)
+
+
+@dataclass
+class Clock:
+    now: float = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def saying(*pieces: str) -> Play:
+    async def play(emit: Emit, approve: Ask) -> None:
+        for piece in pieces:
+            emit(TextDelta(piece))
+        emit(Answered("".join(pieces), (), Usage(1200, 34)))
+
+    return play
+
+
+def happening(*events: Event) -> Play:
+    async def play(emit: Emit, approve: Ask) -> None:
+        for event in events:
+            emit(event)
+
+    return play
+
+
+def calling(*calls: ToolCall, why: str = "it runs a command", output: str = "ok") -> Play:
+    """Ask for each call, one after the other."""
+
+    async def play(emit: Emit, approve: Ask) -> None:
+        for call in calls:
+            emit(ToolStarted(call))
+            verdict = await approve(call, why)
+            emit(ToolFinished(call, output if verdict.allowed else verdict.reason, failed=not verdict.allowed))
+        await saying("finished")(emit, approve)
+
+    return play
+
+
+def waiting(*events: Event) -> Play:
+    """Report these, then hang until interrupted."""
+
+    async def play(emit: Emit, approve: Ask) -> None:
+        for event in events:
+            emit(event)
+        await asyncio.Event().wait()
+
+    return play
+
+
+@dataclass
+class Stage:
+    """A `Desk`: each message plays the next turn; without one left, it answers with an echo."""
+
+    plays: list[Play] = field(default_factory=list)
+    state: Status = STATUS
+    lines: Sequence[NoteLine] = NOTES
+    note: str = "# A note\n\nTopics: retries"
+    shown: str = ""
+    past: list[str] = field(default_factory=list)
+    before: Sequence[tuple[str, str]] = ()
+    named: Sequence[str] | ModelError = ("ollama/qwen3:8b", "openai/gpt-5")
+    notices: Sequence[str] = ()
+    asked: list[str] = field(default_factory=list)
+    ended: list[Turn] = field(default_factory=list)
+    closed: bool = False
+
+    async def ask(self, text: str, *, emit: Emit, approve: Ask) -> Turn:
+        self.asked.append(text)
+        progress = Progress(text)
+
+        def report(event: Event) -> None:
+            progress.add(event)
+            emit(event)
+
+        try:
+            await (self.plays.pop(0) if self.plays else saying(f"echo: {text}"))(report, approve)
+            turn = progress.turn("done")
+        except ModelError as error:
+            turn = progress.turn("failed", "provider", str(error))
+        except asyncio.CancelledError:
+            self._end(progress.turn("interrupted", "", "interrupted by the user"), emit)
+            raise
+        self._end(turn, emit)
+        return turn
+
+    def _end(self, turn: Turn, emit: Emit) -> None:
+        self.ended.append(turn)
+        emit(TurnFinished(turn, NOTE, 14_200))
+
+    def status(self) -> Status:
+        return self.state
+
+    async def models(self) -> Sequence[str]:
+        if isinstance(self.named, ModelError):
+            raise self.named
+        return self.named
+
+    async def use_model(self, name: str) -> str:
+        if name == "none":
+            raise ModelError("there is no model named none")
+        self.state = replace(self.state, model=name)
+        return f"from the next turn on: {name}"
+
+    def set_mode(self, mode: str) -> None:
+        self.state = replace(self.state, mode=mode)
+
+    def new_session(self) -> None:
+        self.asked.clear()
+
+    def notes(self, query: str = "") -> Sequence[NoteLine]:
+        return [line for line in self.lines if query.lower() in line.title.lower()]
+
+    def read_note(self, note_id: str) -> str:
+        return f"{self.note}\n{note_id}"
+
+    def preview(self, call: ToolCall) -> str:
+        return self.shown or call.arguments
+
+    def history(self) -> Sequence[str]:
+        return list(self.past)
+
+    def remember_prompt(self, text: str) -> None:
+        self.past.append(text)
+
+    def earlier(self) -> Sequence[tuple[str, str]]:
+        return self.before
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def screen_text(app: App[int]) -> str:
+    """What a person sees: the lines that the compositor would draw."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+async def until(pilot: Pilot[int], holds: Callable[[], object], seconds: float = 30.0) -> None:
+    """Wait until a condition holds, or say what is on the screen instead."""
+    end = time.monotonic() + seconds
+    while not holds():
+        await pilot.pause()
+        assert time.monotonic() < end, f"did not come true; the screen shows\n{screen_text(pilot.app)}"
+
+
+async def sees(pilot: Pilot[int], text: str) -> None:
+    """Wait until the screen shows a text."""
+    await until(pilot, lambda: text in screen_text(pilot.app))

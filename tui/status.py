@@ -1,0 +1,103 @@
+"""The line at the bottom of every screen, and the one that says what a turn is doing."""
+
+from collections.abc import Callable
+
+from textual.content import Content
+from textual.widgets import Static
+
+from ogcode.agent.clean import clean
+from ogcode.tui.desk import Status
+
+_CENT = 0.005
+_NEARLY_FULL = 80
+
+
+def short(count: int) -> str:
+    """Write a number of tokens for a narrow place: `950`, `1.9k`, `24k`."""
+    if count < 1000:
+        return str(count)
+    return f"{count / 1000:.1f}k" if count < 9950 else f"{count / 1000:.0f}k"
+
+
+def status_line(status: Status, width: int) -> Content:
+    """Lay out a status in one line; where it does not fit, what matters least goes, and the label of a script never."""
+    model = clean(status.model).replace("\n", " ")
+    parts = [
+        (0, Content.styled(model if len(model) < 41 else f"{model[:40]}…", "bold")),
+        (0, Content.styled(clean(status.mode), "$accent")),
+        (1, Content.styled("" if status.trusted else "untrusted", "$warning")),
+        (4, Content(f"turn {short(status.turn_tokens)}" if status.turn_tokens else "")),
+        (3, Content(f"replay would be {short(status.replay_tokens)}" if status.replay_tokens else "")),
+        (6, Content(f"${status.cost:.2f}" if status.cost is not None and status.cost >= _CENT else "")),
+        (2, Content(f"memory {status.notes}{f' +{status.pending}' if status.pending else ''}")),
+        (5, Content(clean(status.branch).replace("\n", " "))),
+    ]
+    kept = [(rank, part) for rank, part in parts if part.plain]
+    label = Content.styled(" SCRIPTED ", "reverse bold") + " " if status.scripted else Content("")
+    while True:
+        line = label + Content.styled(" · ", "dim").join(part for _, part in kept)
+        least = max(rank for rank, _ in kept)
+        if line.cell_length <= width or not least:
+            return line
+        kept = [(rank, part) for rank, part in kept if rank != least]
+
+
+class StatusLine(Static):
+    """A status that looks again by itself: notes arrive while nothing happens here."""
+
+    def __init__(self, status: Callable[[], Status]) -> None:
+        super().__init__(markup=False)
+        self._status = status
+
+    def on_mount(self) -> None:
+        self.set_interval(2, self.look)
+
+    def on_resize(self) -> None:
+        self.look()
+
+    def look(self) -> None:
+        """Show what holds now."""
+        self.update(status_line(self._status(), self.content_size.width), layout=False)
+
+
+class Activity(Static):
+    """What the running turn is doing, and for how long."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__(markup=False)
+        self._clock = clock
+        self._since = 0.0
+        self._doing = ""
+        self._full = 0
+        self.display = False
+
+    def on_mount(self) -> None:
+        self.set_interval(1, self._draw)
+
+    def begin(self) -> None:
+        self._since = self._clock()
+        self._full = 0
+        self.say("working")
+        self.display = True
+
+    def say(self, doing: str) -> None:
+        if doing != self._doing:
+            self._doing = doing
+            self._draw()
+
+    def fill(self, tokens: int, window: int) -> None:
+        """Take note of how much of the window the last request held."""
+        self._full = 100 * tokens // window if window else 0
+
+    def end(self) -> None:
+        self.display = False
+
+    def _draw(self) -> None:
+        seconds = int(self._clock() - self._since)
+        spent = f"{seconds // 60} min {seconds % 60} s" if seconds >= 60 else f"{seconds} s"
+        doing = clean(self._doing).replace("\n", " ")
+        full = f" · {self._full} % of the window" if self._full else ""
+        tone = "$warning" if self._full >= _NEARLY_FULL else "dim"
+        self.update(
+            Content.assemble(("● ", "$accent"), doing, (f"  {spent}{full} · Esc interrupts", tone)), layout=False
+        )
