@@ -4,7 +4,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -53,6 +53,7 @@ def ollama(url: str, num_ctx: int = 8192) -> Ollama:
     return Ollama("ollama/fake", Wire(url, model="ollama/fake", advice="set OLLAMA_HOST"), id="fake", num_ctx=num_ctx)
 
 
+Client = Callable[[str], Model]
 BOTH = pytest.mark.parametrize("client", [openai, ollama])
 
 
@@ -88,7 +89,7 @@ def tool_chunk(*pieces: object, finish: str | None = None) -> dict[str, object]:
 
 
 @BOTH
-async def test_text_reasoning_and_usage_arrive(serve: Serve, client) -> None:
+async def test_text_reasoning_and_usage_arrive(serve: Serve, client: Client) -> None:
     server = serve([Say("it is a fine day, they say", reasoning="hmm")])
     deltas = await said(client(server.url))
     assert deltas[0] == Reasoning("hmm")
@@ -100,7 +101,7 @@ async def test_text_reasoning_and_usage_arrive(serve: Serve, client) -> None:
 
 
 @BOTH
-async def test_parallel_calls_stay_apart_and_empty_arguments_survive(serve: Serve, client) -> None:
+async def test_parallel_calls_stay_apart_and_empty_arguments_survive(serve: Serve, client: Client) -> None:
     server = serve([(Say("so"), Call("shout", {"text": "é\u2028x"}), Call("list"), Call("shout", {"text": "b"}))])
     deltas = await said(client(server.url), tools=[SHOUT])
     assert [(name, json.loads(arguments)) for name, arguments in calls_of(deltas)] == [
@@ -112,7 +113,7 @@ async def test_parallel_calls_stay_apart_and_empty_arguments_survive(serve: Serv
 
 
 @BOTH
-async def test_a_history_with_broken_arguments_can_be_sent(serve: Serve, client) -> None:
+async def test_a_history_with_broken_arguments_can_be_sent(serve: Serve, client: Client) -> None:
     server = serve([Say("ok")])
     asked = Message("assistant", "", (ToolCall("c1", "shout", '{"text": "a'), ToolCall("c2", "shout", '{"text": "b"}')))
     answers = (
@@ -127,25 +128,25 @@ async def test_a_history_with_broken_arguments_can_be_sent(serve: Serve, client)
 
 
 @BOTH
-async def test_an_answer_that_breaks_off_counts_for_nothing(serve: Serve, client) -> None:
+async def test_an_answer_that_breaks_off_counts_for_nothing(serve: Serve, client: Client) -> None:
     server = serve([Cut(150, Call("shout", {"text": "a long text that will not arrive in full"}))])
     assert isinstance(await failure(client(server.url), [SHOUT]), Broken)
 
 
 @BOTH
-async def test_a_connection_lost_after_the_end_spoils_nothing(serve: Serve, client) -> None:
+async def test_a_connection_lost_after_the_end_spoils_nothing(serve: Serve, client: Client) -> None:
     server = serve([Cut(1_000_000, Say("all of it"))])
     assert text_of(await said(client(server.url))) == "all of it"
 
 
 @BOTH
-async def test_a_garbled_stream_is_broken(serve: Serve, client) -> None:
+async def test_a_garbled_stream_is_broken(serve: Serve, client: Client) -> None:
     server = serve([Raw(("data: {not json",))])
     assert isinstance(await failure(client(server.url)), Broken)
 
 
 @BOTH
-async def test_a_line_of_sixteen_megabytes_arrives(serve: Serve, client) -> None:
+async def test_a_line_of_sixteen_megabytes_arrives(serve: Serve, client: Client) -> None:
     long = "x" * 16_000_000
     server = serve(
         [Call("shout", {"text": long})]
@@ -165,7 +166,7 @@ async def test_a_line_of_sixteen_megabytes_arrives(serve: Serve, client) -> None
 
 @BOTH
 @pytest.mark.parametrize("headers", [True, False])
-async def test_cancelling_closes_the_connection_at_once(serve: Serve, client, headers: bool) -> None:
+async def test_cancelling_closes_the_connection_at_once(serve: Serve, client: Client, headers: bool) -> None:
     server = serve([Stall(headers=headers)])
     asking = asyncio.create_task(said(client(server.url)))
     await asyncio.to_thread(server.stalled.wait, 5)
@@ -206,7 +207,7 @@ async def test_cancelling_closes_the_connection_at_once(serve: Serve, client, he
     ],
 )
 async def test_a_refusal_becomes_one_of_ours(
-    serve: Serve, client, reply: Reply, kind: type[ModelError], words: str
+    serve: Serve, client: Client, reply: Reply, kind: type[ModelError], words: str
 ) -> None:
     error = await failure(client(serve([reply]).url), [SHOUT])
     assert type(error) is kind
@@ -219,7 +220,7 @@ async def test_a_refusal_becomes_one_of_ours(
 
 
 @BOTH
-async def test_an_error_inside_a_good_stream_is_an_error(serve: Serve, client) -> None:
+async def test_an_error_inside_a_good_stream_is_an_error(serve: Serve, client: Client) -> None:
     lines = ('data: {"error": {"message": "boom"}}',) if client is openai else ('{"error": "boom"}',)
     error = await failure(client(serve([Raw(lines)]).url))
     assert type(error) is Broken
@@ -227,7 +228,7 @@ async def test_an_error_inside_a_good_stream_is_an_error(serve: Serve, client) -
 
 
 @BOTH
-async def test_a_dead_endpoint_is_broken_and_says_where(client) -> None:
+async def test_a_dead_endpoint_is_broken_and_says_where(client: Client) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -237,7 +238,9 @@ async def test_a_dead_endpoint_is_broken_and_says_where(client) -> None:
 
 
 @BOTH
-async def test_loopback_never_goes_through_a_proxy(serve: Serve, client, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_loopback_never_goes_through_a_proxy(
+    serve: Serve, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     assert text_of(await said(client(serve([Say("direct")]).url))) == "direct"
