@@ -5,6 +5,7 @@ import posixpath
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from ogcode.agent.clean import clean
@@ -91,11 +92,10 @@ def decide(
     decision = _by_mode(effect, mode, trusted=trusted)
     if decision.kind != "ask" or not trusted or effect is None:
         return decision
-    if any(_denies_somewhere(rule, call.name, subject) for rule in rules.deny):
+    rule = next((rule for rule in rules.allow if _allows(rule, call.name, subject)), "")
+    if rule and any(_denies_somewhere(denied, call.name, subject) for denied in rules.deny):
         return Decision("ask", "it may contain what a rule denies")
-    if rule := next((rule for rule in rules.allow if _allows(rule, call.name, subject)), ""):
-        return Decision("allow", f"the rule '{rule}' allows it")
-    return decision
+    return Decision("allow", f"the rule '{rule}' allows it") if rule else decision
 
 
 def policy(
@@ -262,23 +262,24 @@ def _command_fits(pattern: str, command: str) -> bool:
     return True
 
 
-def _segments(command: str) -> Iterator[str]:
+@lru_cache(maxsize=1)
+def _segments(command: str) -> tuple[str, ...]:
     """Give every piece that could be a command of its own: as written, unquoted, and without what stands before it."""
-    for separator in (_COMMAND_END, _SEPARATOR):
-        for piece in (command, *separator.split(command)):
-            segment = " ".join(piece.split())
-            if not segment:
-                continue
-            yield segment
-            bare = " ".join(_QUOTING.sub("", piece).split())
-            for _ in range(_MOST_WRAPPERS):
-                program, _, arguments = bare.partition(" ")
-                bare = f"{posixpath.basename(program)} {arguments}".rstrip() if "=" not in program else bare
-                yield bare
-                found = _WRAPPER.match(bare)
-                if not found:
-                    break
-                bare = bare[found.end() :]
+    pieces = dict.fromkeys((command, *_COMMAND_END.split(command), *_SEPARATOR.split(command)))
+    return tuple(dict.fromkeys(segment for piece in pieces for segment in _peeled(piece) if segment))
+
+
+def _peeled(piece: str) -> Iterator[str]:
+    yield " ".join(piece.split())
+    bare = " ".join(_QUOTING.sub("", piece).split())
+    for _ in range(_MOST_WRAPPERS):
+        program, _, arguments = bare.partition(" ")
+        bare = f"{posixpath.basename(program)} {arguments}".strip() if "=" not in program else bare
+        yield bare
+        found = _WRAPPER.match(bare)
+        if not found:
+            return
+        bare = bare[found.end() :]
 
 
 def _forbidden(command: str) -> str:

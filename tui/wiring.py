@@ -165,9 +165,9 @@ def open_session(
         today=here.now().date(),
     )
     holder = list[Session]()
+    offered = workspace_tools(here)  # once a session: they know what was read
 
     def tools(emit: Emit) -> Sequence[Tool]:
-        offered = workspace_tools(here)
         if memory == "off":
             return offered
         from ogcode.librarian.offer import recall_tools
@@ -237,7 +237,7 @@ def start_scribe(here: Here, *, linger: float) -> int:
 
     Returns the process id, for whoever lives long enough to reap it.
     """
-    environ = {name: value for name, value in here.environ.items() if not name.startswith("PYTHON")}
+    environ = {name: value for name, value in here.environ.items() if not name.startswith(("PYTHON", "OGCODE_CALL"))}
     environ.setdefault("OGCODE_SCRIBE_LINGER", f"{linger:g}")
     root = here.root
     arguments = [sys.executable, "-P", "-E", "-m", "ogcode.scribe", str(root.path), str(root.top), str(here.home)]
