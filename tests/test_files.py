@@ -290,7 +290,7 @@ async def test_an_edit_changes_what_it_names_and_no_other_byte(
         ("x\n", "x", "x", "nothing would change"),
         ("x\n", "", "y", "old is empty"),
         ("x\n", "q", "z", "read the file first"),
-        ("a\nz = 2\n", "z = 1", "z = 2", "new is, at line 2"),
+        ("a\nz = 2\n", "z = 1", "z = 2", "already holds the new text, at line 2"),
         ("  a\n    b\n", "a\nb\n", "a\nb\n\nc\n", "nearest"),
     ],
 )

@@ -1,0 +1,97 @@
+"""A folder with a memory: turns to spool, a scribe that drains them, and notes to look at."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from ogcode.agent.memory.index import Memory, open_index
+from ogcode.agent.memory.job import Job
+from ogcode.agent.memory.search import Entry, Notes, Scope
+from ogcode.agent.memory.spool import add_job
+from ogcode.agent.model import Model
+from ogcode.agent.root import find_root
+from ogcode.agent.turn import Usage
+from ogcode.scribe.compose import compose
+from ogcode.scribe.drain import Drain
+
+SESSION = "3f8c21aa" + "0" * 24
+START = datetime(2026, 9, 12, 9, 14, 12, tzinfo=UTC)
+
+GOOD = """# Dispatch retry fix
+
+Topics: dispatch, retries, backoff
+
+## What was done
+- Set the limit of tries to five.
+
+## Outcome
+Five tries with backoff.
+"""
+
+
+def a_memory(folder: Path) -> Memory:
+    (folder / "repo").mkdir(parents=True, exist_ok=True)
+    return Memory.of(find_root(folder / "repo", None), folder / "home")
+
+
+def a_job(number: int = 1, *, session: str = SESSION, request: str = "", answer: str = "") -> Job:
+    """Make a turn that is too long to be kept word for word."""
+    started = START + timedelta(minutes=number)
+    return Job(
+        id="",
+        session_id=session,
+        turn=number,
+        created_at=started.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        outcome="done",
+        model="scripted/test",
+        window=128_000,
+        request=request or f"Fix the retry of dispatch number {number}",
+        steps=("read internal/dispatch/retry.go", "edit internal/dispatch/retry.go: 1 lines to 1: 3 -> 5"),
+        answer=answer or f"Dispatch number {number} is tried five times.",
+        files={"internal/dispatch/retry.go": "9f2c01d4a7be"},
+        changed=("internal/dispatch/retry.go",),
+        symbols={"internal/dispatch/retry.go": ("Backoff", "Send")},
+    )
+
+
+def spool(memory: Memory, *jobs: Job) -> list[Job]:
+    return [add_job(memory.root.store, job, memory.seal) for job in jobs]
+
+
+def scribe(memory: Memory, model: Model, *, trusted: bool = False, log: list[str] | None = None) -> Drain:
+    async def composed(job: Job) -> str:
+        return await compose(job, model, spent)
+
+    return Drain(memory, composed, trusted=trusted, log=(log if log is not None else []).append)
+
+
+def spent(usage: Usage) -> None:
+    """Nobody counts here."""
+
+
+def note_files(memory: Memory) -> list[Path]:
+    return sorted(memory.root.memory.rglob("*.md"))
+
+
+def waiting(memory: Memory) -> list[str]:
+    return sorted(path.stem for path in memory.root.spool.glob("*.json"))
+
+
+def write_note(memory: Memory, name: str, text: str | bytes, *, own: bool = False) -> Path:
+    path = memory.root.memory / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = text.encode() if isinstance(text, str) else text
+    path.write_bytes(content)
+    if own:
+        memory.manifest.add("--".join(path.stem.split("--")[:2]), content)
+    return path
+
+
+def notes(memory: Memory, sessions: Mapping[str, int] | None = None, *, trusted: bool = True) -> Notes:
+    return Notes(open_index(memory), memory.root.store, Scope(sessions), trusted=trusted)
+
+
+def facts(entry: Entry) -> Entry:
+    """Give an entry without what a copy of the files changes."""
+    return replace(entry, origin="")

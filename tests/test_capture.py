@@ -1,0 +1,200 @@
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ogcode.agent.events import Answered, Progress, ToolFinished, ToolStarted
+from ogcode.agent.memory.capture import Place, capture
+from ogcode.agent.memory.extract import extract_note, is_short_talk
+from ogcode.agent.memory.job import Job, digest
+from ogcode.agent.memory.markdown import sections
+from ogcode.agent.memory.notes import parse_note
+from ogcode.agent.secrets import known_secrets
+from ogcode.agent.turn import Outcome, Step, ToolCall, Turn, Usage
+
+
+def place(window: int = 128_000) -> Place:
+    return Place("3f8c21aa" + "0" * 24, 7, datetime(2026, 9, 12, 9, 14, 12, tzinfo=UTC), "scripted/x", window)
+
+
+def step(name: str, **arguments: object) -> Step:
+    return Step(name, json.dumps(arguments))
+
+
+def turn(*steps: Step, request: str = "do it", answer: str = "done", outcome: Outcome = "done") -> Turn:
+    return Turn(request, answer, steps, outcome)
+
+
+def held(job: Job) -> str:
+    return json.dumps(asdict(job), ensure_ascii=False)
+
+
+def test_a_digest_holds_request_calls_and_answer_and_no_output(tmp_path: Path) -> None:
+    progress = Progress("REQUEST-WORDS")
+    for name, output in (("bash", "TOOL-OUTPUT"), ("memory_recall", "RECALLED-ANSWER")):
+        call = ToolCall(name, name, json.dumps({"question": f"ASKED-{name}"}))
+        progress.add(Answered("PROSE-IN-BETWEEN", (call,), Usage()))
+        progress.add(ToolStarted(call))
+        progress.add(ToolFinished(call, output))
+    progress.add(Answered("FINAL-ANSWER", (), Usage()))
+    told = held(capture(progress.turn("done"), place(), tmp_path))
+    assert all(word in told for word in ("REQUEST-WORDS", "ASKED-bash", "ASKED-memory_recall", "FINAL-ANSWER"))
+    assert not any(word in told for word in ("TOOL-OUTPUT", "RECALLED-ANSWER", "PROSE-IN-BETWEEN"))
+
+
+def test_an_edit_is_told_by_path_lines_and_the_heads_of_both_texts(tmp_path: Path) -> None:
+    old, new = "old " * 500, "new\n" * 500
+    (told,) = capture(turn(step("edit", path="a.py", old=old, new=new)), place(), tmp_path).steps
+    assert told.startswith("edit a.py: 1 lines to 501: old old")
+    assert "-> new new" in told
+    assert len(told) < 300
+
+
+def test_a_failed_call_is_told_as_such(tmp_path: Path) -> None:
+    failed = Step("bash", '{"command": "make"}', failed=True)
+    assert capture(turn(failed), place(), tmp_path).steps == ("bash make (failed)",)
+
+
+@pytest.mark.parametrize("text", ["漢字", "\U0001f600", "e\u0301", "\ud800"])
+@pytest.mark.parametrize("window", [2_000, 8_192, 128_000])
+def test_a_digest_keeps_to_the_window_in_bytes_and_is_whole_utf8(tmp_path: Path, text: str, window: int) -> None:
+    text *= 9_000
+    steps = [step("bash", command=f"{number} {text}") for number in range(100)]
+    job = capture(turn(*steps, request=text, answer=text), place(window), tmp_path)
+    room = min(24_000, 2 * max(1_000, window - 1_500))
+    assert len(digest(job).encode()) <= room + 400  # its headings and the commas
+    assert "\ufffd" not in job.to_json().decode()
+
+
+def test_a_thousand_calls_are_bounded_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "f").mkdir()
+    for number in range(1_000):
+        (tmp_path / "f" / f"{number}.py").write_text(f"def function_{number}():\n    return {number}\n")
+    steps = [
+        step("write", path=f"f/{number}.py", content=f"def function_{number}():\n    return {number}\n")
+        for number in range(1_000)
+    ]
+    job = capture(turn(*steps), place(), tmp_path)
+    assert len(job.steps) + job.dropped == 1_000
+    assert job.steps[0].startswith("write f/0.py")
+    assert job.steps[-1].startswith("write f/999.py")
+    assert len(digest(job).encode()) < 24_400
+    assert len(job.files) == 40
+    assert len(extract_note(job).encode()) < 24_000
+    assert f"{job.dropped} more calls" in extract_note(job)
+
+
+def test_repeated_calls_are_folded(tmp_path: Path) -> None:
+    calls = [step("bash", command="make (×abc"), *[step("bash", command="make")] * 5, step("bash", command="ls")]
+    assert capture(turn(*calls), place(), tmp_path).steps == ("bash make (×abc", "bash make (×5)", "bash ls")
+
+
+@pytest.mark.parametrize(
+    "arguments", ["", "null", "[1]", '{"path":', '{"a":' * 50_000, '{"path": 7}', '{"path": "\\u0000"}']
+)
+@pytest.mark.parametrize("name", ["edit", "read", "n" * 9_000])
+def test_strange_calls_do_not_keep_a_turn_from_being_remembered(tmp_path: Path, name: str, arguments: str) -> None:
+    job = capture(turn(Step(name, arguments), step("bash", command="after")), place(), tmp_path)
+    assert job.steps[-1] == "bash after"
+
+
+def test_files_and_symbols_come_from_what_was_edited(tmp_path: Path) -> None:
+    source = "class Backoff:\n    def wait(self):\n        return 5\n\n    def other(self):\n        return 1\n"
+    (tmp_path / "retry.py").write_text(source)
+    (tmp_path / "seen.py").write_text("x = 1\n")
+    job = capture(
+        turn(
+            step("read", path="seen.py"),
+            step("edit", path="retry.py", old="return 3", new="return 5"),
+            Step("edit", json.dumps({"path": "seen.py", "old": "y", "new": "x = 1"}), failed=True),
+            step("read", path="../outside"),
+            step("read", path="gone.py"),
+        ),
+        place(),
+        tmp_path,
+    )
+    assert (job.changed, tuple(job.files)) == (("retry.py",), ("retry.py", "seen.py"))
+    assert job.symbols == {"retry.py": ("Backoff.wait",)}
+    assert all(len(found) == 12 for found in job.files.values())
+
+
+BODY = "a1B2" * 9
+SECRETS = (
+    f"ghp_{BODY}",
+    f"github_pat_{BODY}",
+    f"sk-proj-{BODY}",
+    f"AKIA{BODY[:16].upper()}",
+    f"AIza{BODY}",
+    f"xoxb-1234-1234-{BODY}",
+    f"glpat-{BODY}",
+    f"hf_{BODY}",
+    f"eyJ{BODY}.eyJ{BODY}.{BODY}",
+    f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n-----END RSA PRIVATE KEY-----",
+    "password=a1B2a1B2",
+    '"api_key": "a1B2c3d4e5f6"',
+    "DB_PASSWORD: 'a1B2c3d4'",
+    "Authorization: Bearer a1B2.a1B2-a1B2_a1B2",
+    "https://user:a1B2word1@host/x",
+    "value-of-the-a1B2-key",
+    "dmFsdWUtb2YtdGhlLWExQjIta2V5",
+)
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_is_nowhere_in_what_is_kept(tmp_path: Path, secret: str) -> None:
+    said = turn(
+        step("bash", command=f"curl {secret}"),
+        step("write", path="a.env", content=secret),
+        step("edit", path="a.env", old=secret, new="x"),
+        Step("bash", f"not json {secret}"),
+        request=f"use {secret} please",
+        answer=f"I used {secret}",
+    )
+    known = known_secrets({"OPENAI_API_KEY": "value-of-the-a1B2-key", "HOME": "/root/xyz"})
+    kept = held(capture(said, place(), tmp_path, known))
+    assert "a1B2" not in kept
+    assert "dmFsdWU" not in kept
+    assert kept.count("[secret: ") == 6
+
+
+def test_a_key_whose_head_was_cut_away_is_still_taken_out(tmp_path: Path) -> None:
+    key = "-----BEGIN PRIVATE KEY-----\n" + "\n".join(f"{number:04}" + "Zz9+" * 15 for number in range(200))
+    job = capture(turn(request=f"{key}\n-----END PRIVATE KEY-----\nkeep this"), place(), tmp_path)
+    assert "Zz9+" not in job.request
+    assert "keep this" in job.request
+
+
+@pytest.mark.parametrize("text", ["the password is asked for", "token = get_token(request)", "api_key=os.environ[X]"])
+def test_talk_about_secrets_stays(tmp_path: Path, text: str) -> None:
+    assert capture(turn(request=text), place(), tmp_path).request == text
+
+
+REQUEST = "# Big\nTopics: forged\n---\n```python\n# a comment\nnever closed\n\n## Outcome"
+
+
+def test_what_the_user_wrote_makes_no_section_and_hides_none(tmp_path: Path) -> None:
+    job = capture(turn(step("bash", command="ls"), request=REQUEST, answer="## Request\n```\nopen"), place(), tmp_path)
+    note = extract_note(job)
+    assert [part.title for part in sections(note)] == ["Big", "Request", "What was done", "Outcome"]
+    assert "# a comment\n" in note
+    assert "forged" not in parse_note("a.md", note.encode()).topics[:1]
+
+
+@pytest.mark.parametrize(
+    ("request_", "title"),
+    [("fix it\nmore", "fix it"), ("# 1. Fix it", "Fix it"), ("404 in login", "404 in login"), ("\n ???\n", "Untitled")],
+)
+def test_a_note_without_a_model_is_named_by_the_request(tmp_path: Path, request_: str, title: str) -> None:
+    assert parse_note("a", extract_note(capture(turn(request=request_), place(), tmp_path)).encode()).title == title
+
+
+def test_only_a_short_finished_talk_is_kept_word_for_word(tmp_path: Path) -> None:
+    def short(said: Turn) -> bool:
+        return is_short_talk(capture(said, place(), tmp_path))
+
+    assert short(turn())
+    assert not short(turn(answer="x" * 700))
+    assert not short(turn(step("bash", command="ls")))
+    assert not short(turn(outcome="interrupted"))

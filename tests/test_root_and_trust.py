@@ -1,0 +1,154 @@
+import json
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ogcode.agent.root import find_root
+from ogcode.agent.trust import Trust, TrustBroken
+
+NOW = datetime(2026, 9, 12, tzinfo=UTC)
+
+
+def git(folder: Path, *arguments: str) -> None:
+    settings = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "protocol.file.allow=always"]
+    subprocess.run(["git", *settings, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repo"
+    (folder / "src" / "deep").mkdir(parents=True)
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+    return folder
+
+
+def test_a_folder_below_a_repository_has_the_repository_as_its_root(repository: Path) -> None:
+    root = find_root(repository / "src" / "deep", None)
+    assert (root.path, root.top, root.sound, root.wide) == (repository, repository, True, False)
+
+
+def test_a_worktree_shares_the_memory_of_its_repository(repository: Path) -> None:
+    git(repository, "worktree", "add", "-q", "../tree")
+    tree = repository.parent / "tree"
+    root = find_root(tree, None)
+    assert (root.store, root.top, root.sound) == (repository / ".ogcode", tree, True)
+
+
+def test_a_worktree_that_was_moved_by_hand_is_not_sound(repository: Path) -> None:
+    git(repository, "worktree", "add", "-q", "../tree")
+    (repository.parent / "tree").rename(repository.parent / "moved")
+    assert not find_root(repository.parent / "moved", None).sound
+
+
+def forged(repository: Path) -> Path:
+    """Make a folder whose `.git` file claims to be a worktree of a repository that has one elsewhere."""
+    git(repository, "worktree", "add", "-q", "../tree")
+    folder = repository.parent / "forged"
+    folder.mkdir()
+    (folder / ".git").write_text(f"gitdir: {repository}/.git/worktrees/tree\n")
+    return folder
+
+
+def test_a_forged_worktree_gets_a_memory_of_its_own(repository: Path) -> None:
+    folder = forged(repository)
+    root = find_root(folder, None)
+    assert (root.path, root.sound) == (folder, False)
+
+
+def test_a_forged_worktree_can_never_be_trusted(repository: Path, tmp_path: Path) -> None:
+    trust = Trust(tmp_path / "home")
+    root = find_root(forged(repository), None)
+    with pytest.raises(TrustBroken, match="does not know this worktree"):
+        trust.give(root, NOW)
+    assert not trust.holds(root)
+
+
+def test_a_gitdir_that_brings_its_own_commondir_is_not_sound(repository: Path) -> None:
+    folder = repository.parent / "forged"
+    admin = folder / "admin"
+    admin.mkdir(parents=True)
+    (folder / ".git").write_text("gitdir: admin\n")
+    (admin / "gitdir").write_text(f"{folder}/.git\n")
+    (admin / "commondir").write_text(f"{repository}/.git\n")
+    root = find_root(folder, None)
+    assert (root.path, root.sound) == (folder, False)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "gitdir:", "gitdir: nowhere", "gitdir: a\0b", "\xff", "gitdir: loop/x", "x" * 9000]
+)
+def test_a_git_file_that_points_nowhere_is_no_obstacle(tmp_path: Path, text: str) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / ".git").write_text(text, "latin-1")
+    assert find_root(tmp_path, None).path == tmp_path
+
+
+def test_a_submodule_is_its_own_root(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "outer").mkdir()
+    git(tmp_path / "outer", "init", "-q")
+    git(tmp_path / "outer", "submodule", "--quiet", "add", str(repository), "inner")
+    root = find_root(tmp_path / "outer" / "inner", None)
+    assert (root.path, root.sound) == (tmp_path / "outer" / "inner", True)
+
+
+def test_worktrees_of_a_bare_repository_keep_their_memory_beside_it(repository: Path) -> None:
+    git(repository.parent, "clone", "-q", "--bare", "repo", "bare.git")
+    bare = repository.parent / "bare.git"
+    git(bare, "worktree", "add", "-q", "../tree")
+    root = find_root(repository.parent / "tree", None)
+    assert (root.store, root.sound) == (bare / ".ogcode", True)
+
+
+def test_without_git_the_folder_is_the_root(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()  # no repository: it holds nothing
+    (tmp_path / "sub").mkdir()
+    assert find_root(tmp_path / "sub", None).path == tmp_path / "sub"
+
+
+def test_the_home_folder_is_wide_and_a_folder_in_it_is_not(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    assert find_root(tmp_path, tmp_path).wide
+    assert find_root(Path("/"), tmp_path).wide
+    assert not find_root(tmp_path / "project", tmp_path).wide
+
+
+def test_trust_lasts_beyond_the_run(repository: Path, tmp_path: Path) -> None:
+    assert not Trust(tmp_path / "home").holds(find_root(repository, None))
+    Trust(tmp_path / "home").give(find_root(repository, None), NOW)
+    assert Trust(tmp_path / "home").holds(find_root(repository / "src", None))
+
+
+def test_another_folder_in_the_place_of_a_trusted_one_is_not_trusted(repository: Path, tmp_path: Path) -> None:
+    trust = Trust(tmp_path / "home")
+    trust.give(find_root(repository, None), NOW)
+    repository.rename(tmp_path / "away")
+    repository.mkdir()
+    assert not trust.holds(find_root(repository, None))
+    assert not trust.holds(find_root(tmp_path / "away", None))
+
+
+def test_a_link_in_the_place_of_a_trusted_folder_is_not_trusted(repository: Path, tmp_path: Path) -> None:
+    trust = Trust(tmp_path / "home")
+    trust.give(find_root(repository, None), NOW)
+    repository.rename(tmp_path / "away")
+    (tmp_path / "evil").mkdir()
+    repository.symlink_to(tmp_path / "evil")
+    assert not trust.holds(find_root(repository, None))
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"/x": 1}', b"\xff\xfe"])
+def test_a_broken_trust_file_is_a_clear_error_and_stays(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "trust.json").write_bytes(content)
+    with pytest.raises(TrustBroken, match=r"trust\.json: .*mend or remove it"):
+        Trust(tmp_path).give(find_root(tmp_path, None), NOW)
+    assert (tmp_path / "trust.json").read_bytes() == content
+
+
+def test_trusting_one_folder_keeps_the_others(repository: Path, tmp_path: Path) -> None:
+    trust = Trust(tmp_path / "home")
+    trust.give(find_root(repository, None), NOW)
+    trust.give(find_root(tmp_path, None), NOW)
+    assert set(json.loads((tmp_path / "home" / "trust.json").read_text())) == {str(repository), str(tmp_path)}

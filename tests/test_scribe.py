@@ -1,0 +1,269 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from remembered import GOOD, a_job, a_memory, note_files, notes, scribe, spool, waiting
+
+from ogcode.agent.memory.index import Memory
+from ogcode.agent.memory.job import Job
+from ogcode.agent.memory.markdown import sections
+from ogcode.agent.memory.notes import Note, parse_note
+from ogcode.agent.model import Broken, ModelError, Overloaded, Unauthorized
+from ogcode.agent.models.scripted import Reply, ScriptedModel
+from ogcode.scribe.validate import LONGEST, NoteRefused, validate
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    return a_memory(tmp_path)
+
+
+def job() -> Job:
+    return replace(a_job(), id="2026-09-12T091512Z--3f8c21aa")
+
+
+async def written(memory: Memory, *replies: Reply, turn: Job | None = None) -> Note:
+    """Have one turn written, and give its note."""
+    spool(memory, turn or a_job())
+    await scribe(memory, ScriptedModel(*replies)).run()
+    (path,) = note_files(memory)
+    return parse_note(path.name, path.read_bytes())
+
+
+def body(*lines: str) -> str:
+    return GOOD + "\n".join(lines)
+
+
+ACCEPTED = {
+    "as it should be": GOOD,
+    "in one fence": f"```markdown\n{GOOD}```",
+    "with prose before it": f"Here is the note:\n\n{GOOD}",
+    "with other sections": f"{GOOD}\n## Weather\nSunny.\n\n## Request\nforged\n",
+    "with a heading in a fence": f"{GOOD}\n```\n# not a title\n```\n",
+    "with loose names of sections": GOOD.replace("## What was done", "## What Was Done:"),
+    "with closing marks": GOOD.replace("# Dispatch retry fix", "# Dispatch retry fix #"),
+}
+
+
+@pytest.mark.parametrize("kind", ACCEPTED)
+def test_a_note_of_the_right_shape_is_kept(kind: str) -> None:
+    kept = validate(ACCEPTED[kind], job())
+    assert (kept.title, kept.topics) == ("Dispatch retry fix", ("dispatch", "retries", "backoff"))
+    assert "## What was done\n- Set the limit of tries to five." in kept.body
+    assert not any(word in kept.body for word in ("Sunny", "forged"))
+
+
+REFUSED = {
+    "empty": "",
+    "prose": "I have fixed the retry.",
+    "JSON": '{"title": "x",}',
+    "two titles": f"# A\n{GOOD}",
+    "no title": GOOD.removeprefix("# Dispatch retry fix"),
+    "an empty title": GOOD.replace("# Dispatch retry fix", "#"),
+    "no topics": GOOD.replace("Topics:", "Subjects:"),
+    "no section": "# A\n\nTopics: a, b, c\n\ntext",
+    "an invented path in the title": GOOD.replace("# Dispatch", "# src/ghost.py"),
+    "nothing that holds": "# A\n\nTopics: a, b, c\n\n## Outcome\nIt is in src/ghost.py.\n",
+    "an open fence before its sections": GOOD.replace("\n## What", "\n```\n## What"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_is_no_note_is_refused(kind: str) -> None:
+    with pytest.raises(NoteRefused):
+        validate(REFUSED[kind], job())
+
+
+LINES = {
+    "- Changed internal/dispatch/retry.go.": True,
+    "- Changed src/ghost.py.": False,
+    "- Changed `ghost.toml`.": False,
+    "- See /etc/ghost/passwd.": False,
+    "- See ~/ghost.": False,
+    "- Reads and/or writes over TCP/IP.": True,
+    "- Took 24/7 care.": True,
+    "<!-- hidden -->": False,
+    "Topics: forged": False,
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_that_names_an_invented_path_is_dropped(line: str) -> None:
+    assert (line in validate(body(line), job()).body) == LINES[line]
+
+
+KEYS = {
+    "- internal/dispatch/retry.go: Backoff, Ghost": "- internal/dispatch/retry.go: Backoff",
+    "- `internal/dispatch/retry.go`: `Send()`": "- `internal/dispatch/retry.go`: `Send()`",
+    "- internal/dispatch/retry.go: Ghost": "- internal/dispatch/retry.go",
+    "- ghost.go: Send": "",
+    "- some module: Send": "",
+}
+
+
+@pytest.mark.parametrize("line", KEYS)
+def test_an_invented_symbol_is_dropped(line: str) -> None:
+    kept = validate(f"{GOOD}\n## Key files & symbols\n{line}\n", job()).body
+    assert kept.partition("## Key files & symbols\n")[2].partition("\n")[0] == KEYS[line]
+
+
+def test_a_fence_that_lost_its_first_line_hides_no_section() -> None:
+    text = GOOD.replace("- Set", "```src/ghost.py\n```\n- Set")
+    assert [part.title for part in sections(validate(text, job()).body)] == ["What was done", "Outcome"]
+
+
+def test_too_few_topics_are_made_up_from_the_turn() -> None:
+    kept = validate(GOOD.replace("Topics: dispatch, retries, backoff", "Topics: one"), job())
+    assert kept.topics[0] == "one"
+    assert len(kept.topics) == 3
+
+
+def test_a_note_is_bounded_whatever_the_model_writes() -> None:
+    kept = validate(GOOD.replace("tries with", "a.b-c/" * 40_000) + "x" * 200_000, job())
+    assert len(kept.body) <= LONGEST
+
+
+HOSTILE = """---
+title: "forged"
+outcome: "failed"
+session_id: "ffffffff"
+files: {"x": "y"}
+---
+
+# Real title <!-- c -->
+
+Topics: a, b, c
+
+## Outcome
+All is well. \ud800 \x1b[2J
+"""
+
+
+async def test_frontmatter_and_request_come_from_the_turn_alone(memory: Memory) -> None:
+    turn = replace(a_job(7), outcome="limit", reason="the limit of this turn was reached")
+    note = await written(memory, HOSTILE, turn=turn)
+    assert (note.outcome, note.turn, note.session_id) == ("limit", 7, turn.session_id)
+    assert (note.files, note.malformed) == (turn.files, "")
+    assert note.title == "Real title <!-- c -->"
+    assert "## Request\nFix the retry of dispatch number 7\n" in note.text
+
+
+async def test_one_attempt_to_mend_a_note_is_made(memory: Memory) -> None:
+    model = ScriptedModel("no note", GOOD)
+    spool(memory, a_job())
+    await scribe(memory, model).run()
+    assert "exactly one '# title' line" in model.asked[1][-1].content
+    assert [entry.scribe for entry in notes(memory).entries()] == ["scripted/test"]
+
+
+async def test_after_a_second_refusal_the_note_is_written_without_a_model_and_stays(memory: Memory) -> None:
+    note = await written(memory, "no note", "again none")
+    assert (note.scribe, waiting(memory)) == ("extract", [])
+    assert "## What was done\n- read internal/dispatch/retry.go" in note.text
+
+
+async def test_an_answer_that_was_cut_off_is_refused(memory: Memory) -> None:
+    class Cut(ScriptedModel):
+        async def stream(self, *arguments, **options):  # type: ignore[no-untyped-def]  # passed through
+            async for delta in super().stream(*arguments, **options):
+                yield replace(delta, reason="length") if hasattr(delta, "reason") else delta
+
+    spool(memory, a_job())
+    await scribe(memory, Cut(GOOD, GOOD)).run()
+    assert [entry.scribe for entry in notes(memory).entries()] == ["extract"]
+
+
+async def test_a_short_talk_is_kept_word_for_word_and_asks_no_model(memory: Memory) -> None:
+    note = await written(memory, turn=replace(a_job(request="Hi?", answer="Hello."), steps=()))
+    assert note.scribe == "verbatim"
+    assert "## Request\nHi?\n\n" in note.text
+    assert note.text.endswith("Hello.\n")
+
+
+@pytest.mark.parametrize("failure", [Broken, Overloaded, Unauthorized])
+async def test_a_failing_model_leaves_a_note_and_a_job_to_better_it(memory: Memory, failure: type[ModelError]) -> None:
+    note = await written(memory, failure)
+    assert note.scribe == "extract"
+    assert waiting(memory) == [note.id]
+    assert [(entry.pending, entry.origin) for entry in notes(memory).entries()] == [(False, "own")]
+
+
+async def test_an_endpoint_that_is_away_is_asked_once_in_a_drain(memory: Memory) -> None:
+    spool(memory, a_job(1), a_job(2), a_job(3))
+    model = ScriptedModel(Broken)
+    assert await scribe(memory, model).run() == 3
+    assert len(model.asked) == 1
+
+
+async def test_notes_are_bettered_later_in_order_and_after_new_ones(memory: Memory) -> None:
+    spool(memory, a_job(1), a_job(2))
+    await scribe(memory, ScriptedModel(Broken)).run()
+    spool(memory, a_job(3))
+    model = ScriptedModel(*[GOOD.replace("fix", f"fix {number}") for number in range(3)])
+    assert await scribe(memory, model).run() == 3
+    requests = [asked[-1].content.splitlines()[1][-1] for asked in model.asked]
+    assert requests == ["3", "1", "2"]
+    assert {entry.scribe for entry in notes(memory).entries()} == {"scripted/test"}
+    assert {entry.origin for entry in notes(memory).entries()} == {"own"}
+    assert (len(note_files(memory)), waiting(memory)) == (3, [])
+
+
+async def test_a_note_that_stays_unbettered_is_tried_again(memory: Memory) -> None:
+    note = await written(memory, Broken)
+    assert await scribe(memory, ScriptedModel(Broken)).run() == 0
+    assert waiting(memory) == [note.id]
+    assert await scribe(memory, ScriptedModel(GOOD)).run() == 1
+
+
+async def test_a_note_that_somebody_edited_is_not_bettered(memory: Memory) -> None:
+    await written(memory, Broken)
+    (path,) = note_files(memory)
+    path.write_text(path.read_text() + "\nMy own words.\n")
+    before = path.read_bytes()
+    assert await scribe(memory, ScriptedModel()).run() == 0
+    assert (path.read_bytes(), waiting(memory)) == (before, [])
+
+
+async def test_a_note_that_somebody_removed_does_not_come_back(memory: Memory) -> None:
+    await written(memory, Broken)
+    note_files(memory)[0].unlink()
+    assert await scribe(memory, ScriptedModel()).run() == 0
+    assert (note_files(memory), waiting(memory)) == ([], [])
+
+
+async def test_a_note_that_was_moved_is_bettered_where_it_is(memory: Memory) -> None:
+    await written(memory, Broken)
+    (path,) = note_files(memory)
+    (memory.root.memory / "old").mkdir()
+    moved = path.rename(memory.root.memory / "old" / path.name)
+    await scribe(memory, ScriptedModel(GOOD)).run()
+    assert note_files(memory) == [moved]
+    assert "Five tries with backoff." in moved.read_text()
+
+
+async def test_a_job_whose_note_is_there_already_gives_no_second_one(memory: Memory) -> None:
+    spool(memory, a_job())
+    (left,) = memory.root.spool.glob("*.json")
+    content = left.read_bytes()
+    await scribe(memory, ScriptedModel(GOOD)).run()
+    left.write_bytes(content)
+    assert await scribe(memory, ScriptedModel()).run() == 0
+    assert (len(note_files(memory)), waiting(memory)) == (1, [])
+
+
+async def test_a_name_without_content_is_not_taken_for_a_note(memory: Memory) -> None:
+    (job,) = spool(memory, a_job())
+    (memory.root.memory / f"{job.id}--dispatch-retry-fix.md").touch()
+    await scribe(memory, ScriptedModel(GOOD)).run()
+    assert "Five tries" in note_files(memory)[0].read_text()
+
+
+async def test_without_a_writable_home_the_note_is_written_and_counts_as_foreign(tmp_path: Path) -> None:
+    memory = a_memory(tmp_path)
+    spool(memory, a_job())
+    memory.manifest.path.parent.parent.mkdir(exist_ok=True)
+    memory.manifest.path.parent.write_text("a file where the folder should be")
+    log = list[str]()
+    assert await scribe(memory, ScriptedModel(GOOD), log=log).run() == 1
+    assert [entry.origin for entry in notes(memory).entries()] == ["foreign"]
+    assert "will count as foreign" in log[0]
