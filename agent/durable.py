@@ -53,18 +53,22 @@ def create_file(path: Path, content: bytes) -> None:
 
 
 def append_line(path: Path, line: bytes, *, sync: bool = False) -> None:
-    """Append one line, in one write, to a file that only grows.
+    """Append one line, in one write, to a file that only grows; what a crash left of a line stays apart from it.
 
     Raises:
-        OSError: the line is not there, or not all of it.
+        OSError: the line is not there, or not all of it; or the file is a link.
     """
-    descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+    descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_NOFOLLOW, 0o600)
     try:
-        write_all(descriptor, line.rstrip(b"\n") + b"\n")
+        size = os.fstat(descriptor).st_size
+        torn = size and os.pread(descriptor, 1, size - 1) != b"\n"
+        write_all(descriptor, (b"\n" if torn else b"") + line.rstrip(b"\n") + b"\n")
         if sync:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+    if sync and not size:
+        sync_folder(path.parent)
 
 
 def write_all(descriptor: int, content: bytes) -> None:
@@ -109,10 +113,10 @@ class Lock:
         """Take the lock, or return None while someone else holds it.
 
         Raises:
-            OSError: the lock file can't be made.
+            OSError: the lock file can't be made, or is a link.
         """
         while True:
-            descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

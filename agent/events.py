@@ -74,6 +74,11 @@ class TurnFinished:
     replay_tokens_cached: int = 0
     """The same with what a request shares with the one before it counted at a tenth."""
 
+    @property
+    def with_replay(self) -> int:
+        """What the turn would have used in all: to be held against `turn.usage.tokens`."""
+        return self.replay_tokens + self.turn.usage.output_tokens if self.replay_tokens else 0
+
 
 Event = TextDelta | ReasoningDelta | Retrying | Answered | ToolStarted | ToolFinished | Nested | Warned | TurnFinished
 Emit = Callable[[Event], None]

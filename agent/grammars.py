@@ -1,5 +1,6 @@
 """Syntax trees: the definitions of a source file."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
@@ -61,11 +62,9 @@ def definitions(path: str, text: str) -> tuple[Definition, ...]:
     return tuple(found)
 
 
-def touched(path: str, text: str, lines: range) -> tuple[str, ...]:
+def touched(known: Iterable[Definition], lines: range) -> tuple[str, ...]:
     """Name the innermost definitions that hold any of the lines."""
-    hit = (
-        [each for each in definitions(path, text) if each.start <= lines[-1] and each.end >= lines[0]] if lines else []
-    )
+    hit = [each for each in known if each.start <= lines[-1] and each.end >= lines[0]] if lines else []
     inner = [
         each for each in hit if not any(other is not each and other.name.startswith(f"{each.name}.") for other in hit)
     ]

@@ -81,4 +81,7 @@ def _pointer(path: Path, prefix: str, base: Path) -> Path | None:
         return None
     if not text.startswith(prefix) or "\n" in text or not text.removeprefix(prefix).strip():
         return None
-    return (base / text.removeprefix(prefix).strip()).resolve()
+    try:
+        return (base / text.removeprefix(prefix).strip()).resolve()
+    except (OSError, ValueError, RuntimeError):  # NUL bytes, loops of links
+        return None

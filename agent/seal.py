@@ -25,7 +25,9 @@ class Seal:
     def knows(self, content: bytes, mark: str) -> bool:
         """Tell whether this user's ogcode made the mark."""
         key = self._load(make=False)
-        return bool(key and mark) and hmac.compare_digest(hmac.digest(key or b"", content, "sha256").hex(), mark)
+        if not key or not mark.isascii():
+            return False
+        return hmac.compare_digest(hmac.digest(key, content, "sha256").hex(), mark)
 
     def _load(self, *, make: bool) -> bytes:
         if self._key is None:

@@ -132,14 +132,14 @@ def rows(path: Path) -> Iterator[Mapping[str, object] | None]:
     for line in path.read_bytes().splitlines():
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             row = None
         yield row if isinstance(row, dict) else None
 
 
 def is_own(path: Path, seal: Seal) -> bool:
     """Tell whether this user's ogcode began the transcript: a repository can ship one."""
-    with contextlib.suppress(OSError, ValueError, AttributeError), path.open("rb") as file:
+    with contextlib.suppress(OSError, ValueError, RecursionError, AttributeError), path.open("rb") as file:
         head = json.loads(file.readline(100_000))
         return str(head.get("session_id")) == path.stem and seal.knows(path.stem.encode(), str(head.get("seal", "")))
     return False

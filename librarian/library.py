@@ -11,6 +11,11 @@ from ogcode.agent.memory.verbatim import verbatim
 from ogcode.agent.secrets import scrub
 
 VERBATIM = "Verbatim"
+SAID = 100_000
+"""Characters of a request, and of an answer, that are given word for word."""
+
+STALE = 40
+"""Files of a note that are looked at."""
 _HANDLE = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 _LINK = re.compile(r"\[\[([^\]\[#]+)(?:#([^\]\[]*))?\]\]")
 
@@ -47,7 +52,7 @@ class Library:
         said = verbatim(self.sessions, entry.session_id, entry.turn)
         if said is None:
             return ""
-        return scrub(f"Request:\n{said[0]}\n\nAnswer:\n{said[1]}", self.known_secrets)
+        return scrub(f"Request:\n{said[0][:SAID]}\n\nAnswer:\n{said[1][:SAID]}", self.known_secrets)
 
     def cite(self, answer: str) -> tuple[str, list[Entry]]:
         """Expand handles to links, mark what was never opened, and give the notes that are cited."""
@@ -60,7 +65,7 @@ class Library:
         def check(match: re.Match[str]) -> str:
             name, section = match[1].strip().removesuffix(".md"), (match[2] or "").strip()
             for each in self.opened:
-                if each.entry.id == name and section in ("", each.section):
+                if name in (each.entry.id, each.entry.name.removesuffix(".md")) and section in ("", each.section):
                     cited.append(each.entry)
                     return each.link
             return f"[unverified: {name}]"
@@ -82,15 +87,19 @@ class Library:
         """Name the files that have changed since a note named them, a line a note."""
         lines = list[str]()
         for entry in entries:
-            changed = [path for path, digest in entry.files.items() if digest and self._digest(path) != digest]
+            named = list(entry.files.items())[:STALE]
+            changed = [path for path, digest in named if digest and self._digest(path) != digest]
             if changed:
                 more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
                 lines.append(f"changed since {entry.id}: {', '.join(changed[:4])}{more}")
         return lines
 
     def _digest(self, path: str) -> str:
-        place = (self.top / path).resolve()
-        if not place.is_relative_to(self.top.resolve()) or not place.is_file():
+        try:
+            place = (self.top / path).resolve()
+            if not place.is_relative_to(self.top.resolve()) or not place.is_file():
+                return "gone"
+            with place.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+        except (OSError, ValueError, RuntimeError):  # not to be read; NUL bytes; loops of links
             return "gone"
-        with place.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:12]

@@ -1,12 +1,15 @@
 """Answer a question from memory, with citations that were checked."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ogcode.agent.events import Emit
 from ogcode.agent.fit import size
 from ogcode.agent.loop import run_turn
+from ogcode.agent.memory.markdown import cut
 from ogcode.agent.model import Delta, Finished, Model, ModelError, Options, Prices, ToolSpec
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Verdict
 from ogcode.librarian.library import Library
@@ -22,6 +25,8 @@ PASSAGES = 3_000
 
 ANSWER = 400
 """Tokens of the answer at most."""
+
+LEFT_OUT = " [… no room for the rest …]"
 
 NOTHING = "Nothing about this was found in memory."
 
@@ -54,6 +59,8 @@ async def recall(question: str, *, library: Library, model: Model, emit: Emit) -
         raise RecallFailed(f"memory did not answer within {SECONDS:.0f} s; ask a narrower question") from error
     except ModelError as error:
         raise RecallFailed(f"memory could not be asked: {error}") from error
+    except sqlite3.Error as error:
+        raise RecallFailed(f"the index went away ({error}); ask again") from error
     if not turn.answer.strip():
         raise RecallFailed("memory gave no answer; ask a narrower question")
     return _checked(turn.answer.strip(), library)
@@ -66,13 +73,13 @@ def _asked(question: str, library: Library) -> str:
         for passage in passages
     ]
     found = "\n\n".join(told) or "(no passage matches the words of the question; memory_map lists what there is)"
-    return f"Question: {question}\n\nPassages:\n\n{found}"
+    return f"Question: {cut(question, 1_000)}\n\nPassages:\n\n{found}"
 
 
 def _checked(answer: str, library: Library) -> str:
-    if answer.strip("`*_ ").lower().startswith("nothing found"):
-        return NOTHING
     expanded, cited = library.cite(answer)
+    if not cited and answer.strip("`*_ ").lower().startswith("nothing found"):
+        return NOTHING
     marks = library.stale(cited)
     if not cited:
         marks.append("no note is cited for this: treat it as unverified")
@@ -108,15 +115,34 @@ class _LastWord:
     ) -> AsyncIterator[Delta]:
         self._steps += 1
         this = size(messages, tools)
-        last = self._steps >= STEPS or self._spent + 2 * this + 2 * ANSWER > TOKENS
-        asked = (
-            [*messages, Message("user", "Answer now from what you have read.")]
-            if last and self._steps > 1
-            else messages
-        )
+        calls = [(call.name, call.arguments) for message in messages for call in message.calls]
+        again = len(set(calls)) < len(calls)  # whoever asks the same twice will not find more
+        last = again or self._steps >= STEPS or self._spent + 2 * this + 2 * ANSWER > TOKENS
+        asked = _shortened(messages, () if last else tools, TOKENS - self._spent - ANSWER - 20)
+        if last and self._steps > 1:
+            asked = [*asked, Message("user", "Answer now from what you have read.")]
+        given = set[tuple[str, str]]()
         async for delta in self._model.stream(asked, () if last else tools, options=options):
             if isinstance(delta, Finished):
                 self._spent += delta.usage.tokens or this
-            if last and isinstance(delta, ToolCall):
-                continue
+            if isinstance(delta, ToolCall):
+                if last or (delta.name, delta.arguments) in given:
+                    continue
+                given.add((delta.name, delta.arguments))
             yield delta
+
+
+def _shortened(messages: Sequence[Message], tools: Sequence[ToolSpec], room: int) -> Sequence[Message]:
+    """Shorten what was read, all results alike, until a request keeps within its tokens."""
+    share = 4_500
+    while size(messages, tools) > room and share > 100:
+        share = share * 3 // 4
+        messages = [
+            replace(each, content=_start(each.content, share)) if each.role == "tool" else each for each in messages
+        ]
+    return messages
+
+
+def _start(text: str, size: int) -> str:
+    kept = text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
+    return text if len(kept) == len(text) else f"{kept.removesuffix(LEFT_OUT)}{LEFT_OUT}"

@@ -1,11 +1,12 @@
 """The scribe's process: takes its lock first, loads a model client last, leaves when the spool is empty."""
 
+import contextlib
 import os
 import sys
 import time
 from pathlib import Path
 
-from ogcode.agent.durable import Lock, make_folder
+from ogcode.agent.durable import Lock, append_line, make_folder
 from ogcode.agent.root import Root
 
 LOG = 200_000
@@ -16,9 +17,9 @@ def main() -> int:
     """Run as `python -P -E -m ogcode.scribe ROOT TOP HOME`."""
     root = Root(Path(sys.argv[1]), Path(sys.argv[2]))
     home = Path(sys.argv[3])
-    linger = float(os.environ.get("OGCODE_SCRIBE_LINGER", "0"))
     os.umask(0o077)
     try:
+        linger = float(os.environ.get("OGCODE_SCRIBE_LINGER", "0"))
         make_folder(root.locks)
         while lock := Lock.take(root.locks / "scribe"):
             try:
@@ -29,6 +30,9 @@ def main() -> int:
                 break
     except OSError as error:
         _log(root, f"memory can't be written: {error}")
+        return 1
+    except Exception as error:  # it has no screen: the log is where it can be seen
+        _log(root, f"the scribe ended: {type(error).__name__}: {error}")
         return 1
     return 0
 
@@ -58,11 +62,11 @@ def _drain(root: Root, home: Path) -> None:
     import asyncio
     from datetime import UTC, datetime
 
-    from ogcode.agent.config import load_config
+    from ogcode.agent.config import ConfigBroken, load_config
     from ogcode.agent.memory.index import Memory, open_index
     from ogcode.agent.memory.job import Job
-    from ogcode.agent.model import Model
-    from ogcode.agent.trust import Trust
+    from ogcode.agent.model import Model, ModelError
+    from ogcode.agent.trust import Trust, TrustBroken
     from ogcode.agent.turn import Usage
     from ogcode.agent.usage import log_usage
     from ogcode.scribe.compose import compose
@@ -74,7 +78,10 @@ def _drain(root: Root, home: Path) -> None:
     async def composed(job: Job) -> str:
         from ogcode.agent.models.choice import open_model
 
-        config, _ = load_config(home, None)
+        try:
+            config, _ = load_config(home, None)
+        except ConfigBroken as error:
+            raise ModelError(str(error)) from error
         name = config.scribe_model or job.model
         if name not in opened:
             opened[name] = await open_model(
@@ -91,19 +98,24 @@ def _drain(root: Root, home: Path) -> None:
 
         return await compose(job, model, spent)
 
-    drain = Drain(memory, composed, trusted=Trust(home).holds(root), log=lambda text: _log(root, text))
+    try:
+        trusted = Trust(home).holds(root)
+    except TrustBroken as error:
+        _log(root, f"{error}; until then only this user's own turns are written")
+        trusted = False
+    drain = Drain(memory, composed, trusted=trusted, log=lambda text: _log(root, text))
     if asyncio.run(drain.run()):
         open_index(memory).close()
 
 
 def _log(root: Root, text: str) -> None:
+    """Say what happened on one line; a log that is a link is left alone."""
     path = root.store / "scribe.log"
-    try:
-        mode = "a" if not path.exists() or path.stat().st_size < LOG else "w"
-        with path.open(mode, encoding="utf-8") as file:
-            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n")
-    except OSError:
-        return  # nowhere left to say it
+    line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {' '.join(text.split())}"
+    with contextlib.suppress(OSError):  # nowhere left to say it
+        if path.exists() and path.lstat().st_size >= LOG:
+            path.unlink()
+        append_line(path, line.encode("utf-8", "replace"))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from ogcode.agent.memory.extract import render_note
 from ogcode.agent.memory.job import Job, digest
 from ogcode.agent.model import Finished, Model, Options, Restarted, Text, priced
 from ogcode.agent.turn import Message, Usage
-from ogcode.scribe.validate import NoteRefused, Written, validate
+from ogcode.scribe.validate import LONGEST, NoteRefused, Written, validate
 
 OUTPUT = 900
 """Tokens of a note at most."""
@@ -54,4 +54,4 @@ async def _asked(model: Model, messages: list[Message], spent: Callable[[Usage],
                 text = ""
             case Finished(reason, usage):
                 spent(priced(usage, model))
-    return text, reason
+    return text[: 3 * LONGEST].encode("utf-8", "replace").decode(), reason

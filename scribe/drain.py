@@ -61,9 +61,10 @@ class Drain:
         return found
 
     async def _write(self, job: Job, written: dict[str, Path], *, own: bool) -> int:
-        if job.id in written:  # a crash came between the note's name and the end of its job
-            drop_job(self.memory.root.store, job)
-            return 0
+        if there := written.get(job.id):
+            if there.stat().st_size:  # a crash came between the note's name and the end of its job
+                return await self._better(job, there)
+            there.unlink()  # it came between name and content, on a file system without hard links
         text, better_later = extract_note(job), False
         if not is_short_talk(job):
             try:

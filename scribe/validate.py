@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ogcode.agent.memory.extract import topics_of
 from ogcode.agent.memory.job import Job, digest
-from ogcode.agent.memory.markdown import cut, sections
+from ogcode.agent.memory.markdown import closed, cut, sections
 from ogcode.agent.memory.notes import SECTIONS
 
 LONGEST = 3_600
@@ -34,7 +35,7 @@ def validate(text: str, job: Job) -> Written:
     Raises:
         NoteRefused: it has not the shape of a note.
     """
-    text = _unfenced(text.strip())
+    text = _unfenced(text.strip())[: 2 * LONGEST]
     parts = sections(text)
     lines = text.split("\n")
     heads = [part for part in parts if part.level == 1]
@@ -49,18 +50,23 @@ def validate(text: str, job: Job) -> Written:
     if not topics:
         raise NoteRefused("it must have a line 'Topics: a, b, c' below the title")
     known = digest(job)
+    title = " ".join(heads[0].title.split())
+    if invented := _invented(title, known):
+        raise NoteRefused(f"the title names {invented[0]}, which is not in the text")
+    topics = tuple(topic for topic in topics if not _invented(topic, known))
+    if len(topics) < 3:
+        topics = tuple(dict.fromkeys([*topics, *topics_of(job)]))[:3]
     kept = list[str]()
     for wanted in _WRITTEN:
         for part in parts:
             if part.level == 2 and _same(part.title, wanted):
                 told = _true_lines(lines[part.start : part.end], wanted, known)
                 if told:
-                    kept.append(f"## {wanted}\n" + "\n".join(told))
+                    kept.append(closed(f"## {wanted}\n" + "\n".join(told)))
     if not any(part.startswith(("## What was done", "## Outcome")) for part in kept):
         raise NoteRefused(
             "it must have a section '## What was done' or '## Outcome' that names only what is in the text"
         )
-    title = " ".join(heads[0].title.split())
     return Written(cut(title, 90, "…"), topics, cut("\n\n".join(kept), LONGEST, "\n[… cut …]"))
 
 
@@ -74,13 +80,22 @@ def _true_lines(lines: Sequence[str], section: str, known: str) -> list[str]:
     for line in lines:
         if not line.strip() or line.lstrip().startswith(("Topics:", "<")):
             continue
-        if any(path not in known for path in _PATH.findall(line)):
+        if _invented(line, known):
             continue
         if section == "Key files & symbols":
             line = _true_symbols(line, known)
         if line:
             kept.append(line.rstrip())
     return kept
+
+
+def _invented(line: str, known: str) -> list[str]:
+    """List the paths in a line that the turn did not name; `and/or` is no path."""
+    return [
+        path
+        for path in _PATH.findall(line)
+        if path not in known and ("." in path or path.count("/") > 1 or path.startswith(("/", "~")))
+    ]
 
 
 def _true_symbols(line: str, known: str) -> str:

@@ -1,5 +1,6 @@
 """What more than one test module needs."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -10,6 +11,15 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import fake_server in importlib mode
 
 from fake_server import FakeServer, Script
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the long forms of fault suites to `make torture`."""
+    if not os.environ.get("OGCODE_TORTURE"):
+        for item in items:
+            if item.get_closest_marker("torture"):
+                item.add_marker(pytest.mark.skip(reason="set OGCODE_TORTURE for the long form"))
+
 
 Serve = Callable[..., FakeServer]
 

@@ -1,5 +1,6 @@
 """A folder with a memory: turns to spool, a scribe that drains them, and notes to look at."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.search import Entry, Notes, Scope
 from ogcode.agent.memory.spool import add_job
 from ogcode.agent.model import Model
+from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.root import find_root
 from ogcode.agent.turn import Usage
 from ogcode.scribe.compose import compose
@@ -90,6 +92,36 @@ def write_note(memory: Memory, name: str, text: str | bytes, *, own: bool = Fals
 
 def notes(memory: Memory, sessions: Mapping[str, int] | None = None, *, trusted: bool = True) -> Notes:
     return Notes(open_index(memory), memory.root.store, Scope(sessions), trusted=trusted)
+
+
+def by_hand(number: int, body: str = "") -> tuple[str, str]:
+    name = f"2026-09-12T0914{number:02}Z--3f8c21aa--n{number}.md"
+    return name, f"# Note {number}\n\nTopics: t{number}\n\n## Outcome\n{body or f'word{number}'}\n"
+
+
+async def a_full_memory(folder: Path) -> Memory:
+    """Make a memory of two notes of the scribe's, one by hand, and one turn that waits."""
+    memory = a_memory(folder)
+    spool(memory, a_job(1), a_job(2))
+    await scribe(memory, ScriptedModel(GOOD, GOOD.replace("Dispatch", "Zebra"))).run()
+    write_note(memory, *by_hand(3, "重试 retry getRetryBackoff"))
+    spool(memory, a_job(4, request="Look at getRetryBackoff again"))
+    return memory
+
+
+def answers(memory: Memory, *, trusted: bool = True) -> list[list[Entry]]:
+    """Give what a reader would see: all entries, and what each of a few queries finds."""
+    queries = ("retry backoff", "dispatch", "zebra", "internal/dispatch/retry.go", "getRetryBackoff", "重试")
+    found = notes(memory, trusted=trusted)
+    return [found.entries(), *(found.find(query) for query in queries)]
+
+
+def from_files(memory: Memory) -> list[list[Entry]]:
+    """Answer by an index that was never on disk: a copy of the files where no database can be written."""
+    copy = memory.root.path.parent / f"copy-{len(list(memory.root.path.parent.iterdir()))}"
+    shutil.copytree(memory.root.path, copy, symlinks=True, ignore=shutil.ignore_patterns("index.db*"))
+    (copy / ".ogcode" / "index.db").mkdir()
+    return answers(Memory(find_root(copy, None), memory.manifest, memory.seal, memory.home))
 
 
 def facts(entry: Entry) -> Entry:

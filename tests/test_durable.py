@@ -11,6 +11,14 @@ import pytest
 from ogcode.agent.durable import TEMPORARY, Lock, append_line, create_file, replace_file, sweep
 
 
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def create(path: Path, content: bytes) -> Callable[[], None]:
+    return lambda: create_file(path, content)
+
+
 def started(work: Callable[[], object]) -> int:
     """Do something in a process of its own."""
     child = os.fork()
@@ -48,12 +56,12 @@ def test_a_write_that_stops_short_leaves_the_old_file_as_it_was(tmp_path: Path) 
     path.write_bytes(b"old")
     assert in_child(small_disk(lambda: replace_file(path, b"x" * 5_000))) == 1
     assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["file"]
+    assert names(tmp_path) == ["file"]
 
 
 def test_a_write_that_stops_short_makes_no_file(tmp_path: Path) -> None:
     assert in_child(small_disk(lambda: create_file(tmp_path / "file", b"x" * 5_000))) == 1
-    assert os.listdir(tmp_path) == []
+    assert names(tmp_path) == []
 
 
 def test_a_line_that_was_cut_short_does_not_spoil_the_next(tmp_path: Path) -> None:
@@ -71,11 +79,11 @@ def test_an_existing_name_is_refused_and_not_touched(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         create_file(path, b"second")
     assert path.read_bytes() == b"first"
-    assert os.listdir(tmp_path) == ["file"]
+    assert names(tmp_path) == ["file"]
 
 
 def test_of_many_that_create_one_name_exactly_one_succeeds(tmp_path: Path) -> None:
-    children = [started(lambda n=number: create_file(tmp_path / "file", b"%d" % n * 2_000)) for number in range(8)]
+    children = [started(create(tmp_path / "file", b"%d" % number * 2_000)) for number in range(8)]
     assert sorted(map(ended, children)) == [0] + [1] * 7
     assert len(set((tmp_path / "file").read_text())) == 1
 
@@ -106,7 +114,7 @@ def test_an_unfinished_file_is_swept_when_it_is_old_enough(tmp_path: Path) -> No
     (tmp_path / "other").touch()
     os.utime(tmp_path / f"{TEMPORARY}old", (1_000, 1_000))
     sweep(tmp_path, older_than=3_600, now=(tmp_path / "other").stat().st_mtime)
-    assert sorted(os.listdir(tmp_path)) == [f"{TEMPORARY}new", "other"]
+    assert names(tmp_path) == [f"{TEMPORARY}new", "other"]
 
 
 def test_a_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:

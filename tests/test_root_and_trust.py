@@ -130,6 +130,18 @@ def test_another_folder_in_the_place_of_a_trusted_one_is_not_trusted(repository:
     assert not trust.holds(find_root(tmp_path / "away", None))
 
 
+def test_a_folder_that_was_made_again_under_the_old_name_is_not_trusted(tmp_path: Path) -> None:
+    trust = Trust(tmp_path / "home")
+    (tmp_path / "folder").mkdir()
+    trust.give(find_root(tmp_path / "folder", None), NOW)
+    if '"generation": 0' in (tmp_path / "home" / "trust.json").read_text():
+        pytest.skip("this file system can't tell one use of an inode from the next")
+    for _ in range(5):  # ext4 gives the new folder the old one's inode
+        (tmp_path / "folder").rmdir()
+        (tmp_path / "folder").mkdir()
+        assert not trust.holds(find_root(tmp_path / "folder", None))
+
+
 def test_a_link_in_the_place_of_a_trusted_folder_is_not_trusted(repository: Path, tmp_path: Path) -> None:
     trust = Trust(tmp_path / "home")
     trust.give(find_root(repository, None), NOW)

@@ -1,3 +1,4 @@
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,8 +9,9 @@ from ogcode.agent.memory.index import Memory
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.markdown import sections
 from ogcode.agent.memory.notes import Note, parse_note
-from ogcode.agent.model import Broken, ModelError, Overloaded, Unauthorized
+from ogcode.agent.model import Broken, Delta, Finished, ModelError, Options, Overloaded, ToolSpec, Unauthorized
 from ogcode.agent.models.scripted import Reply, ScriptedModel
+from ogcode.agent.turn import Message
 from ogcode.scribe.validate import LONGEST, NoteRefused, validate
 
 
@@ -164,9 +166,11 @@ async def test_after_a_second_refusal_the_note_is_written_without_a_model_and_st
 
 async def test_an_answer_that_was_cut_off_is_refused(memory: Memory) -> None:
     class Cut(ScriptedModel):
-        async def stream(self, *arguments, **options):  # type: ignore[no-untyped-def]  # passed through
-            async for delta in super().stream(*arguments, **options):
-                yield replace(delta, reason="length") if hasattr(delta, "reason") else delta
+        async def stream(
+            self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, options: Options
+        ) -> AsyncGenerator[Delta]:
+            async for delta in super().stream(messages, tools, options=options):
+                yield replace(delta, reason="length") if isinstance(delta, Finished) else delta
 
     spool(memory, a_job())
     await scribe(memory, Cut(GOOD, GOOD)).run()

@@ -144,9 +144,10 @@ def test_a_file_that_is_no_job_is_reported_not_raised(memory: Memory, content: b
     assert notes(memory).entries() == []
 
 
-def test_a_link_in_the_spool_is_not_followed(memory: Memory) -> None:
-    prepare_store(memory.root.store)
-    (memory.root.spool / "x.json").symlink_to("/dev/zero")
+def test_a_link_in_the_spool_is_not_followed(memory: Memory, tmp_path: Path) -> None:
+    path = plant(memory)
+    path.rename(tmp_path / "elsewhere.json")
+    path.symlink_to(tmp_path / "elsewhere.json")
     ((_, job, _),) = jobs(memory.root.store)
     assert isinstance(job, JobBroken)
     assert notes(memory).entries() == []

@@ -64,7 +64,7 @@ class Ending(Line):
         parts = [
             turn.outcome if turn.outcome != "limit" else "stopped at a limit",
             f"{short(turn.usage.tokens)} tokens",
-            f"replay would be {short(finished.replay_tokens)}" if finished.replay_tokens else "",
+            f"replay would be {short(finished.with_replay)}" if finished.replay_tokens else "",
             f"note {finished.note}" if finished.note else "",
         ]
         said = " · ".join(part for part in parts if part)

@@ -48,6 +48,8 @@ class Conversation:
         self._replay = 0
         self._cost: float | None = 0.0
         self._scribes = list[int]()
+        self._memory_names = _Names()
+        self._spool_names = _Names()
         self.notices = self._opened.notices
 
     @property
@@ -68,8 +70,8 @@ class Conversation:
                 case Answered(_, _, usage) | Nested(_, Answered(_, _, usage)):
                     self._tokens += usage.tokens
                     self._cost = None if self._cost is None or usage.cost is None else self._cost + usage.cost
-                case TurnFinished(_, note, replay):
-                    self._replay = replay
+                case TurnFinished(_, note):
+                    self._replay = event.with_replay
                 case Retrying():
                     pass
             emit(event)
@@ -83,7 +85,8 @@ class Conversation:
                 self._start_scribe()
 
     def status(self) -> Status:
-        memory, spool = self._here.root.memory, self._here.root.spool
+        notes = self._memory_names.of(self._here.root.memory)
+        spooled = self._spool_names.of(self._here.root.spool)
         return Status(
             model=self._model.name,
             mode=self._mode,
@@ -91,8 +94,8 @@ class Conversation:
             replay_tokens=self._replay,
             window=self._model.window,
             cost=self._cost,
-            notes=_count(memory, ".md"),
-            pending=_count(spool, ".json"),
+            notes=len(notes),
+            pending=len(spooled - notes),
             branch=_branch(self._here.root.top),
             scripted=self._model.name.startswith("scripted/"),
             trusted=self._here.trusted,
@@ -191,11 +194,23 @@ class Conversation:
         self._scribes.append(start_scribe(self._here, linger=LINGER))
 
 
-def _count(folder: Path, ending: str) -> int:
-    try:
-        return sum(entry.name.endswith(ending) and not entry.name.startswith(".") for entry in os.scandir(folder))
-    except OSError:
-        return 0
+class _Names:
+    """The ids that a folder's files bear, listed again only where the folder has changed."""
+
+    def __init__(self) -> None:
+        self._stamp = -1
+        self._names = frozenset[str]()
+
+    def of(self, folder: Path) -> frozenset[str]:
+        try:
+            stamp = folder.stat().st_mtime_ns
+            if stamp != self._stamp:
+                found = (entry.name for entry in os.scandir(folder) if entry.name.endswith((".md", ".json")))
+                self._names = frozenset("--".join(Path(name).stem.split("--")[:2]) for name in found if name[0] != ".")
+                self._stamp = stamp
+        except OSError:
+            return frozenset()
+        return self._names
 
 
 def _branch(top: Path) -> str:

@@ -48,6 +48,7 @@ class StatusLine(Static):
     def __init__(self, status: Callable[[], Status]) -> None:
         super().__init__(markup=False)
         self._status = status
+        self._shown = Content("")
 
     def on_mount(self) -> None:
         self.set_interval(2, self.look)
@@ -56,8 +57,11 @@ class StatusLine(Static):
         self.look()
 
     def look(self) -> None:
-        """Show what holds now."""
-        self.update(status_line(self._status(), self.content_size.width), layout=False)
+        """Show what holds now, where that differs from what is shown."""
+        line = status_line(self._status(), self.content_size.width)
+        if not line.is_same(self._shown):
+            self._shown = line
+            self.update(line, layout=False)
 
 
 class Activity(Static):

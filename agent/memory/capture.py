@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 
 from ogcode.agent.memory.job import Job
@@ -17,6 +19,9 @@ REQUEST, ANSWER, STEP = 3000, 3000, 240
 
 FILES = 40
 """Paths that a note names at most; changed ones come first."""
+
+HASHED = 50_000_000
+"""Bytes; of a larger file it is not kept what it held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +39,13 @@ def capture(turn: Turn, place: Place, top: Path, known_secrets: Iterable[str] = 
     """Make the job of a turn. Holds no tool output, no reasoning, and no recalled memory."""
     room = min(24_000, 2 * max(1_000, place.window - 1_500))
     files, changed = _files(turn.steps, top)
-    told = [_told(step) for step in turn.steps]
-    kept, dropped = _within(told, room // 2)
+    told = [cut(_flat(_told(step)), 3 * STEP) for step in turn.steps]
+    kept, dropped = _within(told, room * 3 // 8)
 
     def clean(text: str) -> str:
         return scrub(text.encode("utf-8", "replace").decode(), known_secrets)
 
+    changed = tuple(path for path in changed if clean(path) == path)
     return Job(
         id="",
         session_id=place.session_id,
@@ -48,21 +54,24 @@ def capture(turn: Turn, place: Place, top: Path, known_secrets: Iterable[str] = 
         outcome=turn.outcome,
         model=place.model,
         window=place.window,
-        request=clean(head_and_tail(turn.request, min(REQUEST, room // 4))),
+        request=clean(_short(turn.request, REQUEST, room // 4)),
         steps=tuple(clean(step) for step in kept),
-        answer=clean(head_and_tail(turn.answer.strip(), min(ANSWER, room // 4))),
+        answer=clean(_short(turn.answer.strip(), ANSWER, room // 4)),
         files={path: digest for path, digest in files.items() if clean(path) == path},
-        changed=tuple(path for path in changed if clean(path) == path),
-        symbols=_symbols(turn.steps, top, changed),
+        changed=changed,
+        symbols=_symbols(turn.steps, top, changed[:FILES], room // 8),
         dropped=dropped,
-        reason=clean(turn.reason),
+        reason=clean(cut(_flat(turn.reason), STEP)),
     )
 
 
 def file_digest(path: Path) -> str:
-    """Give the start of a file's SHA-256: 12 hexadecimal digits, or empty where it can't be read."""
+    """Give the start of a file's SHA-256: 12 hexadecimal digits, or empty where it can't be read or is huge."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:12] if path.is_file() else ""
+        if not path.is_file() or path.stat().st_size > HASHED:
+            return ""
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:12]
     except OSError:
         return ""
 
@@ -100,26 +109,32 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
+def _short(text: str, characters: int, size: int) -> str:
+    """Cut the middle out of a text until it has at most so many characters and so many bytes."""
+    kept = head_and_tail(text, characters)
+    while _bytes(kept) > size:
+        characters = characters * 3 // 4
+        kept = head_and_tail(text, characters)
+    return kept
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
 def _within(lines: list[str], room: int) -> tuple[list[str], int]:
-    """Keep the first third and the last calls that fit, with repeats folded."""
-    folded = list[str]()
-    for line in lines:
-        if folded and folded[-1].partition(" (×")[0] == line:
-            count = int(folded[-1].partition(" (×")[2].rstrip(")") or 1)
-            folded[-1] = f"{line} (×{count + 1})"
-        else:
-            folded.append(line)
-    if sum(map(len, folded)) <= room:
-        return folded, 0
+    """Keep the first third and the last calls that fit in so many bytes, with repeats folded."""
+    runs = [(line, len(list(repeats))) for line, repeats in groupby(lines)]
+    queue = deque((line if times == 1 else f"{line} (×{times})", times) for line, times in runs)
     head, tail, spent = list[str](), list[str](), 0
-    queue = folded.copy()
     while queue:
-        line = queue.pop(0) if spent < room // 3 else queue.pop()
-        if spent + len(line) > room:
-            break
-        (head if spent < room // 3 else tail).append(line)
-        spent += len(line)
-    return head + tail[::-1], len(folded) - len(head) - len(tail)
+        early = spent < room // 3
+        line, times = queue.popleft() if early else queue.pop()
+        if spent + _bytes(line) > room:
+            return head + tail[::-1], times + sum(others for _, others in queue)
+        (head if early else tail).append(line)
+        spent += _bytes(line)
+    return head + tail[::-1], 0
 
 
 def _files(steps: Iterable[Step], top: Path) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -140,12 +155,12 @@ def _inside(path: str, top: Path) -> str | None:
     try:
         place = (top / path).resolve()
         return place.relative_to(top.resolve()).as_posix() if place.is_file() else None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # gone, NUL bytes, loops of links
         return None
 
 
-def _symbols(steps: Iterable[Step], top: Path, changed: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """Name the definitions that the turn's edits touched."""
+def _symbols(steps: Iterable[Step], top: Path, changed: Iterable[str], room: int) -> Mapping[str, tuple[str, ...]]:
+    """Name the definitions that the turn's edits touched, within so many bytes."""
     written: dict[str, list[str]] = {path: [] for path in changed}
     if not written:
         return {}
@@ -155,7 +170,7 @@ def _symbols(steps: Iterable[Step], top: Path, changed: Iterable[str]) -> Mappin
         if not step.failed and isinstance(path, str) and isinstance(new, str):
             named = _inside(path, top)
             if named in written:
-                written[named].append(new)
+                written[named].append(new.replace("\r\n", "\n"))
     from ogcode.agent.grammars import LARGEST, definitions, touched  # only where something was written
 
     found = dict[str, tuple[str, ...]]()
@@ -165,13 +180,16 @@ def _symbols(steps: Iterable[Step], top: Path, changed: Iterable[str]) -> Mappin
         except OSError:
             continue
         names = dict[str, None]()
+        known = definitions(path, text)
         for new in texts:
             at = text.find(new) if new.strip() else -1
             if new.strip() == text.strip():
-                names.update(dict.fromkeys(each.name for each in definitions(path, text)))
+                names.update(dict.fromkeys(each.name for each in known))
             elif at >= 0:
                 first = text.count("\n", 0, at) + 1
-                names.update(dict.fromkeys(touched(path, text, range(first, first + new.rstrip("\n").count("\n") + 1))))
-        if names:
-            found[path] = tuple(names)[:12]
+                names.update(dict.fromkeys(touched(known, range(first, first + new.rstrip("\n").count("\n") + 1))))
+        kept = tuple(_flat(name) for name in names)[:12]
+        room -= _bytes(path) + sum(_bytes(name) + 2 for name in kept)
+        if kept and room >= 0:
+            found[path] = kept
     return found

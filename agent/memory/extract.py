@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from ogcode.agent.memory.job import Job
-from ogcode.agent.memory.markdown import cut, head_and_tail
+from ogcode.agent.memory.markdown import cut, head_and_tail, quoted
 from ogcode.agent.memory.notes import frontmatter
 from ogcode.agent.memory.words import STOP_WORDS, split_identifier
 
@@ -33,7 +33,7 @@ def render_note(job: Job, title: str, topics: tuple[str, ...], body: str, scribe
             "files": dict(job.files),
         }
     )
-    request = _quoted(head_and_tail(job.request, REQUEST))
+    request = quoted(head_and_tail(job.request, REQUEST))
     return f"{head}\n# {title}\n\nTopics: {', '.join(topics)}\n\n## Request\n{request}\n\n{body.strip()}\n"
 
 
@@ -43,11 +43,13 @@ def extract_note(job: Job) -> str:
     if job.steps:
         more = f"\n- … {job.dropped} more calls" if job.dropped else ""
         parts.append("## What was done\n" + "\n".join(f"- {_plain(step)}" for step in job.steps[:30]) + more)
-    key = [f"- {path}" + (f": {', '.join(job.symbols[path])}" if path in job.symbols else "") for path in job.files]
+    key = [
+        _plain(f"- {path}" + (f": {', '.join(job.symbols[path])}" if path in job.symbols else "")) for path in job.files
+    ]
     if key:
         parts.append("## Key files & symbols\n" + "\n".join(key))
-    ended = f"Ended as {job.outcome}: {job.reason}\n\n" if job.outcome != "done" else ""
-    parts.append(f"## Outcome\n{ended}{_quoted(head_and_tail(job.answer, 1200)) or '(no answer)'}")
+    ended = f"Ended as {job.outcome}: {_plain(job.reason)}\n\n" if job.outcome != "done" else ""
+    parts.append(f"## Outcome\n{ended}{quoted(head_and_tail(job.answer, 1200)) or '(no answer)'}")
     scribe = "verbatim" if is_short_talk(job) else "extract"
     return render_note(job, title_of(job), topics_of(job), "\n\n".join(parts), scribe)
 
@@ -55,7 +57,7 @@ def extract_note(job: Job) -> str:
 def title_of(job: Job) -> str:
     """Name a turn by the first line of its request."""
     line = next((line for line in job.request.splitlines() if re.search(r"\w", line)), "Untitled")
-    return cut(_plain(line).lstrip("#>-*0123456789. ") or "Untitled", 80, "…")
+    return cut(re.sub(r"^(?:(?:[#>*-]+|\d+[.)])\s+)+", "", _plain(line)), 80, "…")
 
 
 def topics_of(job: Job) -> tuple[str, ...]:
@@ -69,13 +71,8 @@ def topics_of(job: Job) -> tuple[str, ...]:
     asked = [word for word in re.findall(r"[^\W\d_][\w-]{2,}", job.request.lower()) if word in words]
     ranked = sorted(dict.fromkeys(asked), key=lambda word: -words[word])
     named = dict.fromkeys([*[" ".join(split_identifier(stem)) or stem for stem in stems[:3]], *ranked])
-    return tuple(topic for topic in named if topic)[:6] or ("conversation",)
+    return tuple(cut(topic, 60, "") for topic in named if topic)[:6] or ("conversation",)
 
 
 def _plain(text: str) -> str:
     return " ".join(text.split())
-
-
-def _quoted(text: str) -> str:
-    """Keep somebody's text from making headings, frontmatter or topics of the note's own."""
-    return re.sub(r"^(?=\s{0,3}(?:#{1,6}(?:\s|$)|---\s*$|===+\s*$|Topics:))", "\\\\", text, flags=re.MULTILINE)

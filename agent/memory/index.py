@@ -60,11 +60,13 @@ def open_index(memory: Memory) -> sqlite3.Connection:
     Where the folder can't be written, or the database is not ours or not sound, the same index is built in memory.
     """
     files = dict(_listed(memory.root))
-    with contextlib.suppress(OSError, sqlite3.Error):
-        return _on_disk(memory, files)
-    with contextlib.suppress(OSError, sqlite3.Error):
-        _discard(memory)
-        return _on_disk(memory, files)
+    for afresh in (False, True):
+        try:
+            return _on_disk(memory, files, afresh=afresh)
+        except TimeoutError:
+            break  # another process is at it: leave it its database
+        except (OSError, sqlite3.Error):
+            continue
     connection = sqlite3.connect(":memory:")
     _create(connection)
     _refresh(connection, memory, files)
@@ -72,33 +74,30 @@ def open_index(memory: Memory) -> sqlite3.Connection:
     return connection
 
 
-def _on_disk(memory: Memory, files: Mapping[str, Stamp]) -> sqlite3.Connection:
-    """Open the database, refreshed.
+def _on_disk(memory: Memory, files: Mapping[str, Stamp], *, afresh: bool) -> sqlite3.Connection:
+    """Open the database, refreshed; `afresh` makes it anew.
 
     Raises:
         OSError, sqlite3.Error: it can't be used.
     """
     path = memory.root.database
-    if not _is_ours(memory):
-        _discard(memory)
-    if path.exists():
+    if not afresh and _is_ours(memory):
         reader = _reader(path)
-        if reader.execute("pragma user_version").fetchone()[0] != SCHEMA:
-            raise sqlite3.DatabaseError("another version's index")
         if _stale(reader, memory, files) is None:
             return reader
         reader.close()
     lock = _wait_for(memory.root.locks / "index")
     try:
-        writer = sqlite3.connect(path, timeout=5)
-        with contextlib.closing(writer):
+        if afresh or not _is_ours(memory):
+            _discard(memory)
+        with contextlib.closing(sqlite3.connect(path, timeout=5)) as writer:
             if writer.execute("pragma user_version").fetchone()[0] != SCHEMA:
                 _create(writer)
-                _claim(memory)
             _refresh(writer, memory, files)
+        _claim(memory)
+        return _reader(path)
     finally:
         lock.release()
-    return _reader(path)
 
 
 def _reader(path: Path) -> sqlite3.Connection:
@@ -119,8 +118,8 @@ def _wait_for(path: Path) -> Lock:
 
 
 def _stamp_of(path: Path) -> str:
-    facts = path.stat()
-    return f"{facts.st_dev}:{facts.st_ino}"
+    facts = path.lstat()
+    return f"{SCHEMA}:{facts.st_dev}:{facts.st_ino}:{facts.st_size}:{facts.st_mtime_ns}"
 
 
 def _mark(memory: Memory) -> Path:
@@ -128,13 +127,12 @@ def _mark(memory: Memory) -> Path:
 
 
 def _is_ours(memory: Memory) -> bool:
-    """Tell whether this user's ogcode made the database that is there: a repository can ship one."""
-    path = memory.root.database
-    if not path.exists():
-        return True
+    """Tell whether the database is as this user's ogcode left it: a repository can ship one, a disk can spoil one."""
+    if any(side.is_symlink() or side.exists() for side in _sides(memory)):
+        return False  # a writer is at work or died, or a journal was planted that SQLite would play back
     try:
-        return _mark(memory).read_text("utf-8") == _stamp_of(path)
-    except OSError:
+        return _mark(memory).read_text("utf-8") == _stamp_of(memory.root.database)
+    except (OSError, UnicodeDecodeError):
         return False
 
 
@@ -144,9 +142,12 @@ def _claim(memory: Memory) -> None:
 
 
 def _discard(memory: Memory) -> None:
-    for suffix in ("", "-journal", "-wal", "-shm"):
-        with contextlib.suppress(FileNotFoundError):
-            Path(f"{memory.root.database}{suffix}").unlink()
+    for path in (memory.root.database, *_sides(memory)):
+        path.unlink(missing_ok=True)
+
+
+def _sides(memory: Memory) -> list[Path]:
+    return [Path(f"{memory.root.database}{suffix}") for suffix in ("-journal", "-wal", "-shm")]
 
 
 def _listed(root: Root) -> Iterator[tuple[str, Stamp]]:
@@ -159,15 +160,18 @@ def _listed(root: Root) -> Iterator[tuple[str, Stamp]]:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(Path(entry.path))
             elif entry.name.endswith(".md") and entry.is_file(follow_symlinks=False):
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError, UnicodeEncodeError):
+                    entry.path.encode()  # a name that is not UTF-8 can't be shown or asked for
                     facts = entry.stat(follow_symlinks=False)
                     if facts.st_size <= LARGEST:
                         yield os.path.relpath(entry.path, root.store), (facts.st_size, facts.st_mtime_ns)
     for entry in _scan(root.spool):
         if entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, UnicodeEncodeError):
+                entry.name.encode()
                 facts = entry.stat(follow_symlinks=False)
-                yield f"spool/{entry.name}", (facts.st_size, facts.st_mtime_ns)
+                if facts.st_size <= LARGEST:
+                    yield f"spool/{entry.name}", (facts.st_size, facts.st_mtime_ns)
 
 
 def _scan(folder: Path) -> list[os.DirEntry[str]]:
@@ -194,21 +198,23 @@ def _stale(
 
 
 def _create(connection: sqlite3.Connection) -> None:
-    """Make the tables; the version comes last, so that half a schema is never taken for a whole one."""
+    """Make the tables, all or none: half a schema is never taken for a whole one."""
     from sqlite_utils import Database
 
     database = Database(connection)
-    notes = database.create_table("notes", _COLUMNS, pk="key")
-    notes.create_index(["path"], unique=True)
-    notes.create_index(["id"])
-    notes.create_index(["session_id", "turn"])
-    notes.enable_fts(SEARCHED, tokenize="porter unicode61", create_triggers=True)
-    database.create_table("facts", {"name": str, "value": str}, pk="name")
-    connection.execute(f"pragma user_version = {SCHEMA}")
+    with database.atomic():
+        notes = database.create_table("notes", _COLUMNS, pk="key")
+        notes.create_index(["path"], unique=True)
+        notes.create_index(["id"])
+        notes.create_index(["session_id", "turn"])
+        notes.enable_fts(SEARCHED, tokenize="porter unicode61", create_triggers=True)
+        database.create_table("facts", {"name": str, "value": str}, pk="name")
+        connection.execute(f"pragma user_version = {SCHEMA}")
 
 
 def _refresh(connection: sqlite3.Connection, memory: Memory, files: Mapping[str, Stamp]) -> None:
     """Bring the index to the state of the files, in one transaction."""
+    stamp = memory.manifest.stamp()  # before its use: what is claimed from here on is looked at next time
     stale = _stale(connection, memory, files)
     if stale is None:
         return
@@ -221,7 +227,7 @@ def _refresh(connection: sqlite3.Connection, memory: Memory, files: Mapping[str,
         connection.executemany("delete from notes where path = ?", [(path,) for path in [*gone, *changed]])
         database.table("notes").insert_all(rows)
         _reown(connection, memory)
-        database.table("facts").upsert({"name": "manifest", "value": memory.manifest.stamp()}, pk="name")
+        database.table("facts").upsert({"name": "manifest", "value": stamp}, pk="name")
 
 
 def _reown(connection: sqlite3.Connection, memory: Memory) -> None:

@@ -1,11 +1,14 @@
 """What a turn leaves for the scribe: everything its note is made of, already cut and scrubbed."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import get_args
 
 from ogcode.agent.turn import Outcome
+
+_ID = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z--[0-9a-z]{1,40}")
 
 
 class JobBroken(Exception):
@@ -55,12 +58,17 @@ class Job:
         """
         try:
             given = json.loads(content)
+            json.dumps(given, ensure_ascii=False).encode()  # lone surrogates are refused
             known = {each.name for each in fields(cls)}
             job = cls(**{key: value for key, value in given.items() if key in known})
             if job.outcome not in get_args(Outcome) or not all(
-                isinstance(each, str) for each in (job.id, job.session_id, job.created_at, job.request, job.answer)
+                isinstance(each, str)
+                for each in (job.id, job.session_id, job.created_at, job.model, job.request, job.answer, job.reason)
             ):
                 raise TypeError("wrong kinds of values")
+            numbers = (job.turn, job.window, job.dropped, job.tries, job.upgrade)
+            if not _ID.fullmatch(job.id) or not all(isinstance(each, int) and 0 <= each < 2**31 for each in numbers):
+                raise TypeError("wrong id or numbers")
             return cls(
                 **{
                     **{each.name: getattr(job, each.name) for each in fields(cls)},
@@ -70,7 +78,7 @@ class Job:
                     "files": {str(path): str(digest) for path, digest in job.files.items()},
                 }
             )
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise JobBroken(f"{name}: not a turn waiting for its note ({error})") from error
 
 

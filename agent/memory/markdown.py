@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_TAKEN_FOR_OURS = re.compile(r"[ \t]{0,3}(?:#{1,6}(?:\s|$)|---\s*$|===+\s*$|Topics:)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +24,49 @@ def sections(text: str) -> tuple[Section, ...]:
     found = list[tuple[str, int, int]]()
     fence = ""
     for number, line in enumerate(lines[head_lines(lines) :], head_lines(lines) + 1):
-        mark = _FENCE.match(line)
-        if fence:
-            if mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
-                fence = ""
-        elif mark:
-            fence = mark[1]
-        elif heading := _HEADING.match(line):
-            found.append(((heading[2] or "").strip(), len(heading[1]), number))
+        before, fence = fence, _fence_after(line, fence)
+        if not before and not fence and (heading := _HEADING.match(line)):
+            found.append((_title(line[heading.end() :]), len(heading[1]), number))
     last = len(lines) - (1 if lines[-1] == "" else 0)
-    return tuple(
-        Section(title, level, start, next((other - 1 for _, rank, other in found[place + 1 :] if rank <= level), last))
-        for place, (title, level, start) in enumerate(found)
-    )
+    parts = list[Section]()
+    starts = dict[int, int]()  # where the next heading of each level begins, seen from the end
+    for title, level, start in reversed(found):
+        end = min((starts[rank] for rank in starts if rank <= level), default=last + 1) - 1
+        parts.append(Section(title, level, start, end))
+        starts[level] = start
+    return tuple(reversed(parts))
+
+
+def quoted(text: str) -> str:
+    """Keep somebody's text from making headings, frontmatter or topics of the note's own, or leaving code open."""
+    lines, fence = list[str](), ""
+    for line in text.split("\n"):
+        lines.append(f"\\{line}" if not fence and _TAKEN_FOR_OURS.match(line) else line)
+        fence = _fence_after(line, fence)
+    return "\n".join([*lines, *([fence] if fence else [])])
+
+
+def closed(text: str) -> str:
+    """Close a code fence that a text leaves open: it would hide the sections that follow."""
+    fence = ""
+    for line in text.split("\n"):
+        fence = _fence_after(line, fence)
+    return f"{text}\n{fence}" if fence else text
+
+
+def _fence_after(line: str, fence: str) -> str:
+    """Tell which fence is open after a line, given the one before it."""
+    mark = _FENCE.match(line)
+    if not fence:
+        return mark[1] if mark else ""
+    return "" if mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]) else fence
+
+
+def _title(rest: str) -> str:
+    """Take off the closing `#` of a heading, where a space stands before them."""
+    title = rest.strip(" \t")
+    bare = title.rstrip("#")
+    return bare.rstrip(" \t") if not bare or bare[-1] in " \t" else title
 
 
 def head_lines(lines: list[str]) -> int:

@@ -1,20 +1,25 @@
 """The note of a turn: its name, its frontmatter, and reading any markdown file as one."""
 
+import contextlib
 import json
 import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from ogcode.agent.memory.markdown import head_lines, sections
 
 LARGEST = 1_000_000
 """Bytes; a larger file in the memory folder is not a note."""
 
+LONGEST_HEAD = 20_000
+"""Characters of a frontmatter block that a person may have written."""
+
 SECTIONS = ("Request", "What was done", "Key files & symbols", "Decisions & why", "Outcome")
 _NAME = re.compile(r"(\d{4}-\d\d-\d\dT\d{6}Z)--([0-9a-z]+)(?:--(.*))?$")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+_ALIAS = re.compile(r"[\s\[{,:]\*\w")
 _PAIR = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|-?\d+|\{.*\})$')
 
 
@@ -69,7 +74,7 @@ def parse_note(name: str, content: bytes) -> Note:
     if re.search(r"^(<{7}|>{7}) ", text, re.MULTILINE):
         faults.append("holds merge conflict marks")
     lines = text.split("\n")
-    facts, fault = _facts(lines[: head_lines(lines)], text)
+    facts, fault = _facts(lines[: head_lines(lines)])
     if fault:
         faults.append(fault)
     if not text.strip():
@@ -85,29 +90,32 @@ def parse_note(name: str, content: bytes) -> Note:
         text=text,
         session_id=_string(facts, "session_id") or (named[2] if named else ""),
         created_at=_string(facts, "created_at") or (_time(named[1]) if named else ""),
-        turn=turn if isinstance(turn, int) else 0,
+        turn=turn if isinstance(turn, int) and 0 <= turn < 2**31 else 0,
         outcome=_string(facts, "outcome"),
         scribe=_string(facts, "scribe"),
         topics=_topics(lines[head_lines(lines) :]),
-        files={str(path): str(digest) for path, digest in files.items()} if isinstance(files, dict) else {},
+        files={_whole(path): _whole(digest) for path, digest in files.items() if isinstance(path, str)}
+        if isinstance(files, dict)
+        else {},
         malformed="; ".join(faults),
     )
 
 
-def _facts(head: list[str], text: str) -> tuple[dict[str, object], str]:
+def _facts(head: list[str]) -> tuple[dict[str, object], str]:
     """Read our own frontmatter quickly; anything else as YAML."""
     if not head:
         return {}, ""
     pairs = [_PAIR.match(line) for line in head[1:-1]]
     if all(pairs) and len({pair[1] for pair in pairs if pair}) == len(pairs):
-        try:
+        with contextlib.suppress(ValueError, RecursionError):
             return {pair[1]: json.loads(pair[2]) for pair in pairs if pair}, ""
-        except ValueError:
-            pass
+    written = "\n".join(head)
+    if len(written) > LONGEST_HEAD or len(_ALIAS.findall(written)) > 10:
+        return {}, "frontmatter can't be read (too large, or YAML aliases)"
     import frontmatter as yaml_head  # costs a YAML parser: only for heads that people wrote
 
     try:
-        return dict(yaml_head.loads(text).metadata), ""
+        return dict(yaml_head.loads(f"{written}\n").metadata), ""
     except Exception as error:  # PyYAML raises far more than YAMLError: RecursionError, ValueError, …
         return {}, f"frontmatter can't be read ({type(error).__name__})"
 
@@ -115,8 +123,14 @@ def _facts(head: list[str], text: str) -> tuple[dict[str, object], str]:
 def _string(facts: Mapping[str, object], key: str) -> str:
     value = facts.get(key)
     if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return str(value) if value is not None and not isinstance(value, dict | list) else ""
+        with contextlib.suppress(ValueError, OverflowError):
+            return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _whole(value)
+
+
+def _whole(value: object) -> str:
+    """Give a scalar as text that can be stored: no lone surrogates, and nothing of a structure."""
+    return str(value).encode("utf-8", "replace").decode() if isinstance(value, str | int | float | date) else ""
 
 
 def _time(name: str) -> str:

@@ -10,6 +10,7 @@ from ogcode.agent.memory.extract import extract_note
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.markdown import Section, head_lines, sections
 from ogcode.agent.memory.notes import LARGEST
+from ogcode.agent.memory.spool import open_job
 from ogcode.agent.memory.words import query_terms, searchable
 
 WEIGHTS = (2.0, 1.5, 1.5, 1.0)
@@ -111,12 +112,18 @@ class Notes:
         """
         folder = self._store / ("spool" if entry.pending else "memory")
         path = (self._store / entry.path).resolve()
+        if entry.pending and not path.exists():  # the scribe has written its note meanwhile
+            folder = self._store / "memory"
+            path = next(folder.glob(f"{entry.id}--*.md"), path).resolve()
         if not path.is_relative_to(folder.resolve()):
             raise FileNotFoundError(f"{entry.path} lies outside the memory folder")
         with path.open("rb") as file:
             content = file.read(LARGEST)
-        if entry.pending:
-            return extract_note(Job.from_json(entry.id, json.dumps(json.loads(content)["job"]).encode()))
+        if path.suffix == ".json":
+            job, _ = open_job(entry.id, content)
+            if not isinstance(job, Job):
+                raise FileNotFoundError(str(job))
+            return extract_note(job)
         return content.decode("utf-8", "replace").lstrip("\ufeff").replace("\r\n", "\n")
 
     def passages(self, query: str, *, notes: int, characters: int) -> list[Passage]:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from stat import S_ISREG
 
 from ogcode.agent.durable import create_file, make_folder, replace_file
 from ogcode.agent.memory.job import Job, JobBroken
-from ogcode.agent.memory.notes import note_id
+from ogcode.agent.memory.notes import LARGEST, note_id
 from ogcode.agent.seal import Seal
 
 _IGNORE = b"*\n"
@@ -25,6 +26,8 @@ def prepare_store(store: Path) -> None:
     if store.is_symlink():
         raise OSError(errno.ELOOP, f"{store} is a link; memory is only kept in a folder of the project's own")
     for name in ("memory", "spool", "sessions", "locks"):
+        if (store / name).is_symlink():
+            raise OSError(errno.ELOOP, f"{store / name} is a link; memory is only kept in folders of the project's own")
         make_folder(store / name)
     ignore = store / ".gitignore"
     with contextlib.suppress(FileNotFoundError):
@@ -43,6 +46,8 @@ def add_job(store: Path, job: Job, seal: Seal) -> Job:
     started = datetime.fromisoformat(job.created_at)
     for later in range(3600):
         named = replace(job, id=note_id(started + timedelta(seconds=later), job.session_id))
+        if any((store / "memory").glob(f"{named.id}--*.md")):
+            continue  # an earlier turn of this second has its note already
         with contextlib.suppress(FileExistsError):
             create_file(store / "spool" / f"{named.id}.json", _sealed(named, seal))
             return named
@@ -72,6 +77,10 @@ def jobs(store: Path) -> Iterator[tuple[Path, Job | JobBroken, str]]:
     """Yield what waits, oldest first, with its mark."""
     for path in sorted((store / "spool").glob("[!.]*.json")):
         try:
+            facts = path.lstat()
+            if not S_ISREG(facts.st_mode) or facts.st_size > LARGEST:
+                yield path, JobBroken(f"{path.stem}: not a turn waiting for its note (a link, or huge)"), ""
+                continue
             content = path.read_bytes()
         except OSError:
             continue  # gone meanwhile
@@ -88,7 +97,7 @@ def open_job(name: str, content: bytes) -> tuple[Job | JobBroken, str]:
         return job, str(outer.get("seal", ""))
     except JobBroken as error:
         return error, ""
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return JobBroken(f"{name}: not a turn waiting for its note ({error})"), ""
 
 

@@ -21,6 +21,6 @@ def verbatim(sessions: Path, session_id: str, turn: int) -> tuple[str, str] | No
                     current, request = row["turn"], str(row["request"])
                 case "turn_finished" if current == turn:
                     return request, str(row["answer"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue  # a torn line costs itself alone
     return None

@@ -12,6 +12,8 @@ STOP_WORDS = frozenset(
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _CJK_RUN = re.compile(f"[{_CJK}]+")
+_WORD = re.compile(r"\w+")
+_HUMP = re.compile(r"[a-z][A-Z]")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
@@ -20,8 +22,8 @@ def searchable(text: str) -> str:
     text = unicodedata.normalize("NFC", text)
     parts = [
         " ".join(pieces)
-        for word in set(re.findall(r"\w*[a-z][A-Z]\w*", text))
-        if len(pieces := split_identifier(word)) > 1
+        for word in set(_WORD.findall(text))
+        if _HUMP.search(word) and len(pieces := split_identifier(word)) > 1
     ]
     pairs = [" ".join(_pairs(run)) for run in _CJK_RUN.findall(text)]
     return "\n".join([text, *parts, *pairs]) if parts or pairs else text
