@@ -10,7 +10,9 @@ from ogcode.agent.events import Emit
 from ogcode.agent.fit import size
 from ogcode.agent.loop import run_turn
 from ogcode.agent.memory.markdown import cut
+from ogcode.agent.memory.search import Passage
 from ogcode.agent.model import Delta, Finished, Model, ModelError, Options, Prices, ToolSpec
+from ogcode.agent.models.recover import may_be_calls
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Verdict
 from ogcode.librarian.library import Library
 from ogcode.librarian.tools import label, librarian_tools
@@ -25,6 +27,9 @@ PASSAGES = 3_000
 
 ANSWER = 400
 """Tokens of the answer at most."""
+
+QUOTED, QUOTE = 3, 400
+"""Sections, and characters of each, that are quoted where the model gives no answer."""
 
 LEFT_OUT = " [… no room for the rest …]"
 
@@ -43,7 +48,9 @@ async def recall(question: str, *, library: Library, model: Model, emit: Emit) -
     """
     if not library.notes.entries(limit=1):
         return "Nothing is remembered yet."
-    opening = Opening(Path(__file__).with_name("prompt.md").read_text("utf-8").strip(), _asked(question, library))
+    passages = library.notes.passages(question, notes=8, characters=PASSAGES)
+    prompt = Path(__file__).with_name("prompt.md").read_text("utf-8").strip()
+    opening = Opening(prompt, _asked(question, passages, library))
     try:
         async with asyncio.timeout(SECONDS):
             turn = await run_turn(
@@ -61,19 +68,33 @@ async def recall(question: str, *, library: Library, model: Model, emit: Emit) -
         raise RecallFailed(f"memory could not be asked: {error}") from error
     except sqlite3.Error as error:
         raise RecallFailed(f"the index went away ({error}); ask again") from error
-    if not turn.answer.strip():
+    answer = turn.answer.strip()
+    if answer and not may_be_calls(answer):
+        return _checked(answer, library)
+    if not passages:
         raise RecallFailed("memory gave no answer; ask a narrower question")
-    return _checked(turn.answer.strip(), library)
+    return _quoted(passages[:QUOTED], library)
 
 
-def _asked(question: str, library: Library) -> str:
-    passages = library.notes.passages(question, notes=8, characters=PASSAGES)
+def _asked(question: str, passages: Sequence[Passage], library: Library) -> str:
     told = [
         f"[{library.open(passage.entry, passage.section)}] {label(passage.entry, passage.section)}\n{passage.text}"
         for passage in passages
     ]
     found = "\n\n".join(told) or "(no passage matches the words of the question; memory_map lists what there is)"
     return f"Question: {cut(question, 1_000)}\n\nPassages:\n\n{found}"
+
+
+def _quoted(passages: Sequence[Passage], library: Library) -> str:
+    """Let the notes speak for themselves, where the model did not put an answer together."""
+    told = [
+        f"{cut(' '.join(each.text.split()), QUOTE)} {library.opened[library.open(each.entry, each.section) - 1].link}"
+        for each in passages
+    ]
+    marks = library.stale({passage.entry.id: passage.entry for passage in passages}.values())
+    return "\n".join(
+        ["No answer was put together; this is what the notes say:", *told, *(f"({mark})" for mark in marks)]
+    )
 
 
 def _checked(answer: str, library: Library) -> str:

@@ -304,12 +304,21 @@ async def test_an_edit_that_is_not_clear_is_refused_with_what_to_do(
 
 async def test_a_near_miss_shows_the_region_with_line_numbers(files: Files) -> None:
     files.put("f", "".join(f"line {n}\n" for n in range(1, 50)) + "def total(x):\n    return x + 1\n")
+    await files.call("read", path="f")
     message = await refused(files, "edit", path="f", old="def total(x):\n    return x + 2", new="y")
     assert "  50| def total(x):" in message
     assert "- |     return x + 2" in message
     assert "+ 51|     return x + 1" in message
     assert "line 3" not in message
     assert "51| " in await refused(files, "edit", path="f", old="    retrun x + 1", new="y")
+
+
+async def test_a_small_file_is_shown_to_whoever_edits_it_unseen(files: Files) -> None:
+    files.put("f", "a = 1\n")
+    assert "You have not read it yet; this is what it holds:\n1| a = 1" in await refused(
+        files, "edit", path="f", old="b", new="c"
+    )
+    assert "You have not read it" not in await refused(files, "edit", path="f", old="b", new="c")
 
 
 async def test_all_replaces_every_place(files: Files) -> None:

@@ -106,10 +106,19 @@ async def test_an_empty_memory_asks_no_model(tmp_path: Path) -> None:
     assert (await asked(a_memory(tmp_path)))[0] == "Nothing is remembered yet."
 
 
-@pytest.mark.parametrize("failure", [Overloaded, Refused("no"), "", call("read", path="x")])
+@pytest.mark.parametrize("failure", [Overloaded, Refused("no")])
 async def test_a_failed_recall_is_an_error_and_not_an_empty_answer(memory: Memory, failure: ModelError | str) -> None:
     with pytest.raises(RecallFailed):
         await asked(memory, *[failure] * STEPS)
+
+
+@pytest.mark.parametrize("useless", ["", call("read", path="x"), '{"name": "read", "arguments": {"path": "x"}}'])
+async def test_where_the_model_gives_no_answer_the_notes_are_quoted(memory: Memory, useless: str) -> None:
+    answer, _ = await asked(memory, *[useless] * STEPS, question="how many tries?")
+    assert answer.startswith("No answer was put together; this is what the notes say:")
+    assert f"[[{FIRST}#" in answer
+    with pytest.raises(RecallFailed):
+        await asked(memory, *[useless] * STEPS, question="qqqq")
 
 
 async def test_a_turn_that_waits_for_its_note_is_cited(memory: Memory) -> None:

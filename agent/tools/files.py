@@ -19,6 +19,7 @@ from ogcode.agent.tools.workspace import Workspace
 _MOST_BYTES = 16_000_000
 _MOST_LINES = 2_000
 _MOST_ENTRIES = 500
+_SHOWN_BYTES = 4_000
 
 
 def file_tools(workspace: Workspace, *, max_bytes: int = 24_000) -> tuple[Tool, ...]:
@@ -150,7 +151,10 @@ class _Files:
         return self._done(made)
 
     def edit(self, path: str, old: str, new: str, every: bool) -> str:
-        made = planned_edit(self.workspace, path, old, new, every=every)
+        try:
+            made = planned_edit(self.workspace, path, old, new, every=every)
+        except ToolError as error:
+            raise ToolError(f"{error}{self._unread(path)}") from error
         if not self._changed(made):
             return self._done(made)
         if "overlooked" in made.said:
@@ -159,6 +163,16 @@ class _Files:
                 f"{name} has changed on disk since you read it and old does not match exactly; read it again"
             )
         return f"{self._done(made)}; the file had changed on disk since you read it"
+
+    def _unread(self, path: str) -> str:
+        """Show a small file to a model that tried to change it without having looked."""
+        try:
+            real = self.workspace.resolve(path)
+            if real in self.seen or not real.is_file() or real.stat().st_size > _SHOWN_BYTES:
+                return ""
+            return f"\nYou have not read it yet; this is what it holds:\n{self.read(path, 1, 0, 2 * _SHOWN_BYTES)}"
+        except (ToolError, OSError):
+            return ""
 
     def _changed(self, made: Planned) -> bool:
         known = self.seen.get(made.path)
