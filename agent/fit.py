@@ -11,6 +11,15 @@ KEEP = 2
 """The newest tool results that are never replaced."""
 
 
+SMALL = 32_768
+"""Tokens; a window below this is shared out: a quarter of it, at most 2,048, is kept for the answer."""
+
+
+def reserve(window: int, output: int | None) -> int | None:
+    """Bound an answer in tokens, so that it can't run out of a small window; None leaves it to the provider."""
+    return output if output or window >= SMALL else min(2048, window // 4)
+
+
 def size(messages: Sequence[Message], specs: Sequence[ToolSpec]) -> int:
     """Bound the tokens of a request from above: UTF-8 bytes / 3."""
     text = sum(

@@ -1,15 +1,17 @@
-"""Notice a model that goes round in circles."""
+"""Notice a model that goes round in circles: say so to it once, then stop it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ogcode.agent.turn import Message
 
 CYCLES = 3
 LONGEST = 4
+NUDGE = "\n(The same as before: making this call again will not help. Do something else, or answer.)"
 
 
-def repeats(history: Sequence[Message]) -> bool:
-    """Tell whether the calls end in three equal cycles of up to four calls, results included."""
+def repeats(history: Sequence[Message], cycles: int = CYCLES) -> bool:
+    """Tell whether the calls end in so many equal cycles of up to four calls, results included."""
     asked = {call.id: call for message in history for call in message.calls}
     done = [
         (asked[message.call_id].name, asked[message.call_id].arguments, message.content)
@@ -17,6 +19,13 @@ def repeats(history: Sequence[Message]) -> bool:
         if message.role == "tool" and message.call_id in asked
     ]
     return any(
-        len(done) >= CYCLES * period and done[-period:] * CYCLES == done[-CYCLES * period :]
+        len(done) >= cycles * period and done[-period:] * cycles == done[-cycles * period :]
         for period in range(1, LONGEST + 1)
     )
+
+
+def nudged(history: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Give the history as the model should see it: where it has begun to repeat itself, the last result says so."""
+    if not repeats(history, CYCLES - 1):
+        return history
+    return (*history[:-1], replace(history[-1], content=history[-1].content + NUDGE))

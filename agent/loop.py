@@ -15,8 +15,8 @@ from ogcode.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from ogcode.agent.fit import fitted
-from ogcode.agent.guard import repeats
+from ogcode.agent.fit import fitted, reserve
+from ogcode.agent.guard import nudged, repeats
 from ogcode.agent.model import Finished, Model, Options, Reasoning, Restarted, Text, ToolSpec, priced
 from ogcode.agent.tool import Tool, ToolError
 from ogcode.agent.turn import Cause, Limits, Message, Opening, ToolCall, Turn, Usage, Verdict
@@ -43,13 +43,14 @@ async def run_turn(
     specs = [held[name].spec for name in sorted(held)]
     history = opening.messages()
     progress = Progress(opening.request)
+    options = replace(options, max_output=reserve(model.window, options.max_output))
 
     def report(event: Event) -> None:
         progress.add(event)
         emit(event)
 
     while not (cause := _reached(limits, progress)):
-        request = fitted(history, specs, model.window, options.max_output)
+        request = fitted(nudged(history), specs, model.window, options.max_output)
         if request is None:
             return progress.turn("limit", "window", f"the turn outgrew the window of {model.window} tokens")
         reply, reason = await _ask(model, request, specs, options, report)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from ogcode.agent.clean import clean
 from ogcode.agent.memory.markdown import head_and_tail
 from ogcode.agent.rules import FACTS, RULES, Written, block, find_written
 
@@ -37,7 +38,8 @@ def system_prompt(
 
     rules = block("rules", found(RULES), min(32_000, window // 8 * 4))
     facts = block("facts", found(FACTS), min(12_000, window // 10 * 4))
-    where = f"Working folder: {folder}\nPlatform: {platform.system()} {platform.machine()}"
+    named = " ".join(clean(str(folder)).splitlines())  # a folder's name can't add lines of its own
+    where = f"Working folder: {named}\nPlatform: {platform.system()} {platform.machine()}"
     parts = [
         Path(__file__).with_name("system.md").read_text("utf-8").strip(),
         where,

@@ -75,6 +75,8 @@ def _is_repository(folder: Path) -> bool:
 
 def _pointer(path: Path, prefix: str, base: Path) -> Path | None:
     """Read a file that names a folder or file, relative to `base`."""
+    if not path.is_file():
+        return None  # opening a pipe would wait for ever
     try:
         text = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):

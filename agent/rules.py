@@ -29,7 +29,7 @@ def find_written(names: tuple[str, ...], *, home: Path, top: Path, folder: Path,
     Raises:
         OSError: a file is there but can't be read.
     """
-    yield from _read(names, home, "~/.ogcode")
+    yield from _read(names, home, "~/.ogcode", within=None)
     if not trusted:
         return
     inside = folder.is_relative_to(top)
@@ -37,7 +37,7 @@ def find_written(names: tuple[str, ...], *, home: Path, top: Path, folder: Path,
         [top, *reversed([place for place in (folder, *folder.parents) if top in place.parents])] if inside else [folder]
     )
     for place in chain:
-        yield from _read(names, place, place.relative_to(top).as_posix() if inside else ".")
+        yield from _read(names, place, place.relative_to(top).as_posix() if inside else ".", within=top)
 
 
 def block(tag: str, files: Iterator[Written], room: int) -> Block:
@@ -58,8 +58,9 @@ def block(tag: str, files: Iterator[Written], room: int) -> Block:
     return Block("\n".join(parts), tuple(notices))
 
 
-def _read(names: tuple[str, ...], place: Path, shown: str) -> Iterator[Written]:
+def _read(names: tuple[str, ...], place: Path, shown: str, *, within: Path | None) -> Iterator[Written]:
+    """Read what is there; a link may lead anywhere from the user's own folder, and nowhere out of a repository."""
     for name in names:
         path = place / name
-        if path.is_file() and (path.resolve().parent == place.resolve() or not path.is_symlink()):
+        if path.is_file() and (within is None or path.resolve().is_relative_to(within.resolve())):
             yield Written(name if shown == "." else f"{shown}/{name}", path.read_bytes().decode("utf-8", "replace"))

@@ -83,15 +83,18 @@ class Session:
             emit(event)
 
         try:
-            async with asyncio.timeout(limits.seconds):
+            async with asyncio.timeout(limits.seconds) as clock:
                 turn = await run_turn(
                     opening, model=self.model, tools=self._tools(emit), emit=report, approve=approve, limits=limits
                 )
         except asyncio.CancelledError:
             self._finish(progress.turn("interrupted", "", "interrupted by the user"), place, keep, emit)
             raise
-        except TimeoutError:
-            turn = progress.turn("limit", "time", f"the time limit of {limits.seconds:g} s was reached")
+        except TimeoutError as error:
+            if not clock.expired():  # a file system's, of a tool
+                self._finish(progress.turn("failed", "error", f"{error or 'timed out'}"), place, keep, emit)
+                raise
+            turn = progress.turn("limit", "time", f"the time limit of {limits.seconds or 0:g} s was reached")
         except ModelError as error:
             turn = progress.turn("failed", "provider" if isinstance(error, TRANSIENT) else "error", str(error))
         except BaseException as error:

@@ -1,6 +1,7 @@
 """The transcript of a session: append-only lines, for display, resuming and the exact words; never sent as history."""
 
 import contextlib
+import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -70,7 +71,7 @@ class Transcript:
                 "session_id": session_id,
                 "version": VERSION,
                 "created_at": now.isoformat(timespec="seconds"),
-                "top": str(top),
+                "top": _kept(top),
                 "parents": dict(parents),
                 "seal": seal.sign(session_id.encode()),
             }
@@ -139,6 +140,8 @@ def rows(path: Path) -> Iterator[Mapping[str, object] | None]:
 
 def is_own(path: Path, seal: Seal) -> bool:
     """Tell whether this user's ogcode began the transcript: a repository can ship one."""
+    if path.is_symlink() or not path.is_file():
+        return False  # opening a pipe would wait for ever
     with contextlib.suppress(OSError, ValueError, RecursionError, AttributeError), path.open("rb") as file:
         head = json.loads(file.readline(100_000))
         return str(head.get("session_id")) == path.stem and seal.knows(path.stem.encode(), str(head.get("seal", "")))
@@ -204,19 +207,27 @@ def recollect(path: Path) -> Past:
     return Past(path.stem, top, turns, previous, tokens, last_note, open_turn, tuple(said), parents, torn)
 
 
+def own_sessions(sessions: Path, seal: Seal) -> Iterator[Path]:
+    """Yield the transcripts that this user's ogcode began, the most recently active first."""
+    found = list[tuple[int, Path]]()
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(sessions):
+            if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(FileNotFoundError):
+                    found.append((entry.stat().st_mtime_ns, Path(entry.path)))
+    yield from (path for _, path in sorted(found, reverse=True) if is_own(path, seal))
+
+
 def latest(sessions: Path, top: Path, seal: Seal) -> Path | None:
-    """Find the most recently active session of this checkout, among the user's own."""
-    try:
-        found = [
-            (entry.stat().st_mtime_ns, Path(entry.path))
-            for entry in os.scandir(sessions)
-            if entry.name.endswith(".jsonl")
-        ]
-    except OSError:
-        return None
-    for _, path in sorted(found, reverse=True):
-        if is_own(path, seal):
-            head = next(rows(path), None)
-            if head and head.get("top") == str(top):
+    """Find the most recently active session of this checkout, among the user's own; one without a turn was none."""
+    for path in own_sessions(sessions, seal):
+        with contextlib.suppress(OSError):
+            head, *turns = itertools.islice(rows(path), 2)
+            if head and turns and head.get("top") == _kept(top):
                 return path
     return None
+
+
+def _kept(top: Path) -> str:
+    """Give a folder's name as a transcript can hold it."""
+    return str(top).encode("utf-8", "replace").decode()

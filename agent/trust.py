@@ -15,7 +15,7 @@ _GET_GENERATION = 0x80087601
 
 
 class TrustBroken(Exception):
-    """`trust.json` can't be read or written; the text says what to do."""
+    """A folder can't be trusted, or `trust.json` can't be read; the text says what to do."""
 
 
 class Trust:
@@ -35,7 +35,8 @@ class Trust:
         """Trust a folder from now on.
 
         Raises:
-            TrustBroken: the folder can't be trusted, or the file can't be written.
+            TrustBroken: the folder can't be trusted.
+            OSError: the user's home can't be written; nothing was changed.
         """
         if not root.sound:
             raise TrustBroken(
@@ -43,11 +44,8 @@ class Trust:
             )
         known = self._read()
         known[str(root.path)] = {**_identity(root), "since": now.isoformat(timespec="seconds")}
-        try:
-            make_folder(self._path.parent)
-            replace_file(self._path, json.dumps(known, indent=1).encode())
-        except OSError as error:
-            raise TrustBroken(f"{self._path}: can't be written ({error.strerror}); trust lasts for this run") from error
+        make_folder(self._path.parent)
+        replace_file(self._path, json.dumps(known, indent=1).encode())
 
     def _read(self) -> dict[str, dict[str, object]]:
         try:

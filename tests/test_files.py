@@ -313,6 +313,16 @@ async def test_a_near_miss_shows_the_region_with_line_numbers(files: Files) -> N
     assert "51| " in await refused(files, "edit", path="f", old="    retrun x + 1", new="y")
 
 
+async def test_a_file_of_which_only_a_part_was_read_is_not_written_over(files: Files) -> None:
+    path = files.put("f", "a\nb\nc\n")
+    await files.call("read", path="f", lines=1)
+    await files.call("edit", path="f", old="a", new="A")
+    assert "2 lines of f were not read yet" in await refused(files, "write", path="f", content="x\n")
+    await files.call("read", path="f", start_line=2)
+    await files.call("write", path="f", content="x\n")
+    assert path.read_text() == "x\n"
+
+
 async def test_a_small_file_is_shown_to_whoever_edits_it_unseen(files: Files) -> None:
     files.put("f", "a = 1\n")
     assert "You have not read it yet; this is what it holds:\n1| a = 1" in await refused(

@@ -8,7 +8,7 @@ import pytest
 
 from ogcode.agent.events import Answered, Event, Progress, Retrying, TextDelta, ToolFinished, ToolStarted, ignore
 from ogcode.agent.fit import fitted, size
-from ogcode.agent.guard import repeats
+from ogcode.agent.guard import NUDGE, repeats
 from ogcode.agent.loop import run_turn
 from ogcode.agent.model import Broken
 from ogcode.agent.models.patient import Patient
@@ -135,6 +135,15 @@ async def test_calls_in_circles_end_the_turn(period: int) -> None:
     model = ScriptedModel(*calls, "never")
     turn = await run_turn(opening("go"), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
     assert (turn.outcome, turn.cause, turn.requests) == ("limit", "loop", 3 * period)
+
+
+async def test_a_model_that_repeats_itself_is_told_so_before_it_is_stopped() -> None:
+    same = ToolCall("", "shout", '{"text": "a"}')
+    model = ScriptedModel(same, same, "I stop.")
+    turn = await run_turn(opening("go"), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
+    assert turn.outcome == "done"
+    assert NUDGE not in model.asked[1][-1].content
+    assert model.asked[2][-1].content == f"A{NUDGE}"
 
 
 def test_the_same_command_between_different_edits_is_no_circle() -> None:

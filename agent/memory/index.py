@@ -60,7 +60,8 @@ def open_index(memory: Memory) -> sqlite3.Connection:
     Where the folder can't be written, or the database is not ours or not sound, the same index is built in memory.
     """
     files = dict(_listed(memory.root))
-    for afresh in (False, True):
+    elsewhere = memory.root.store.is_symlink() or memory.root.locks.is_symlink()
+    for afresh in () if elsewhere else (False, True):
         try:
             return _on_disk(memory, files, afresh=afresh)
         except TimeoutError:

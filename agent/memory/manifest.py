@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -13,7 +14,7 @@ Origin = Literal["own", "edited", "foreign"]
 
 class Manifest:
     def __init__(self, home: Path, root: Path) -> None:
-        self.path = home / "manifests" / f"{hashlib.sha256(str(root).encode()).hexdigest()[:16]}.jsonl"
+        self.path = home / "manifests" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.jsonl"
         self._known: dict[str, set[str]] = {}
         self._stamp = ""
 

@@ -82,7 +82,8 @@ class OpenAI:
         if not isinstance(chunk, dict):
             raise Broken(f"{self.name}: {self._wire.place} sent what is not an object ({quoted(text[:80])}); try again")
         if chunk.get("error"):
-            raise complaint(chunk["error"], model=self.name, place=self._wire.place)
+            told = json.loads(self._wire.hide(json.dumps(chunk["error"], ensure_ascii=False)))
+            raise complaint(told, model=self.name, place=self._wire.place)
         return chunk
 
     def _body(self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: Options) -> dict[str, object]:

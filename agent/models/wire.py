@@ -22,6 +22,8 @@ LONGEST = 64_000_000
 """Bytes of one line of a stream."""
 MOST = 64_000
 """Characters of an error's body that are read."""
+SECRET = 8
+"""Characters of the shortest key that is worth hiding."""
 DRAIN = 0.05
 """Seconds that a finished stream gets to end by itself, so that its connection can be used again."""
 
@@ -132,10 +134,13 @@ class Wire:
             return Refused(
                 f"{self.model}: {self.place} has moved to {response.headers.get('location', '')}; {self._advice}"
             )
-        if self._key:
-            text = text.replace(self._key, "…")
+        text = self.hide(text)
         asked = wait_of(response.headers, datetime.now(UTC))
         return refusal(response.status_code, text, model=self.model, place=self.place, retry_after=asked)
+
+    def hide(self, text: str) -> str:
+        """Take the key out of a server's words; what stands where none is needed ("x", "none") is no secret."""
+        return text.replace(self._key, "…") if len(self._key) >= SECRET else text
 
     def _broken(self, error: "httpx.HTTPError | httpx.InvalidURL") -> ModelError:
         import httpx

@@ -124,6 +124,8 @@ class _Files:
     workspace: Workspace
     seen: dict[Path, bytes] = field(default_factory=dict)
     """The hash of each file as these tools last read or wrote it."""
+    shown: dict[Path, set[int]] = field(default_factory=dict)
+    """The lines of each file that were read, for as long as it has not changed."""
 
     def read(self, path: str, start: int, count: int, max_bytes: int) -> str:
         real = self.workspace.resolve(path)
@@ -136,8 +138,13 @@ class _Files:
         there = decode(body)
         if there is None:
             raise ToolError(f"{name} is not text: {kind(body)}, {len(body):,} bytes")
+        all_lines = lines(there.text)
+        text, last = _numbered(all_lines, name, max(1, start), count, max_bytes)
+        if self.seen.get(real) != _hash(body):
+            self.shown[real] = set()
         self.seen[real] = _hash(body)
-        return _numbered(lines(there.text), name, max(1, start), count, max_bytes)
+        self.shown[real].update(range(max(1, start), last + 1))
+        return text
 
     def write(self, path: str, content: str) -> str:
         made = planned_write(self.workspace, path, content)
@@ -146,9 +153,13 @@ class _Files:
             raise ToolError(f"{name} exists and was not read in this session; read it first")
         if made.before is not None and self._changed(made):
             raise ToolError(f"{name} has changed on disk since you read it; read it again first")
+        if made.before is not None and (unread := self._lines_unread(made)):
+            raise ToolError(f"{unread} lines of {name} were not read yet; read all of it first, or change it with edit")
         if made.before == made.after:
             return f"{name} already holds exactly this"
-        return self._done(made)
+        said = self._done(made)
+        self.shown.pop(made.path, None)  # whoever wrote a file knows all of it
+        return said
 
     def edit(self, path: str, old: str, new: str, every: bool) -> str:
         try:
@@ -163,6 +174,11 @@ class _Files:
                 f"{name} has changed on disk since you read it and old does not match exactly; read it again"
             )
         return f"{self._done(made)}; the file had changed on disk since you read it"
+
+    def _lines_unread(self, made: Planned) -> int:
+        known = self.shown.get(made.path)
+        there = decode(made.before or b"")
+        return 0 if known is None or there is None else len(set(range(1, len(lines(there.text)) + 1)) - known)
 
     def _unread(self, path: str) -> str:
         """Show a small file to a model that tried to change it without having looked."""
@@ -247,9 +263,10 @@ def _encoded(there: Decoded, text: str, name: str) -> bytes:
         ) from error
 
 
-def _numbered(all_lines: list[str], name: str, start: int, count: int, max_bytes: int) -> str:
+def _numbered(all_lines: list[str], name: str, start: int, count: int, max_bytes: int) -> tuple[str, int]:
+    """Give lines with their numbers, and the number of the last one."""
     if not all_lines:
-        return f"({name} is empty)"
+        return f"({name} is empty)", 0
     if start > len(all_lines):
         raise ToolError(f"{name} has only {_count(len(all_lines))}; start_line must be at most that")
     widest = max(80, min(2_000, max_bytes // 8))
@@ -265,7 +282,7 @@ def _numbered(all_lines: list[str], name: str, start: int, count: int, max_bytes
     last = start + len(shown) - 1
     if last < len(all_lines):
         shown.append(f"[lines {start}-{last} of {len(all_lines)}; go on with start_line={last + 1}]")
-    return "\n".join(shown)
+    return "\n".join(shown), last
 
 
 def _listing(folder: Path, max_bytes: int) -> str:

@@ -9,9 +9,11 @@ import subprocess
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 _MARK = "OGCODE_CALL"
+_PR_SET_DUMPABLE = 4
 _TICK = 0.01
 _TERM_SECONDS = 2.0
 _SETTLE_SECONDS = 0.1
@@ -38,6 +40,7 @@ async def run(
         OSError: it could not be started.
         ValueError: a word of it holds what no program can be given.
     """
+    _hide_environment()
     mark = secrets.token_hex(8)
     process, output = _start(command, cwd, {**environ, _MARK: mark})
     loop, closed, enough = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
@@ -85,6 +88,18 @@ def program(name: str, path: str, *, outside: Path) -> Path | None:
         if found and not any(Path(place).is_relative_to(outside) for place in (found, os.path.realpath(found))):
             return Path(found)
     return None
+
+
+@cache
+def _hide_environment() -> None:
+    """Keep our environment, keys and all, from what we start: on Linux `/proc/<our id>/environ` is closed to it.
+
+    Not to what runs as root with CAP_SYS_PTRACE.
+    """
+    import ctypes  # only where a command is about to run
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def _start(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> tuple[subprocess.Popen[bytes], int]:
