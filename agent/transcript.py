@@ -140,8 +140,8 @@ def rows(path: Path) -> Iterator[Mapping[str, object] | None]:
 
 def is_own(path: Path, seal: Seal) -> bool:
     """Tell whether this user's ogcode began the transcript: a repository can ship one."""
-    if path.is_symlink() or not path.is_file():
-        return False  # opening a pipe would wait for ever
+    if any(place.is_symlink() for place in (path, path.parent, path.parent.parent)) or not path.is_file():
+        return False  # of another folder's sessions; and opening a pipe would wait for ever
     with contextlib.suppress(OSError, ValueError, RecursionError, AttributeError), path.open("rb") as file:
         head = json.loads(file.readline(100_000))
         return str(head.get("session_id")) == path.stem and seal.knows(path.stem.encode(), str(head.get("seal", "")))

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ogcode.agent.model import Broken, Delta, Options, Restarted, Text, ToolSpec
+from ogcode.agent.model import Broken, Delta, Finished, Options, Restarted, Text, ToolSpec
 from ogcode.agent.models.patient import Patient
 from ogcode.agent.models.recover import Recovering, calls_in
 from ogcode.agent.models.scripted import Part, Reply, ScriptedModel
@@ -107,6 +107,15 @@ async def test_calls_are_held_back_however_they_are_cut(shape: str) -> None:
     deltas = await said(letters)
     assert text_of(deltas) == ""
     assert calls_of(deltas) == calls
+
+
+async def test_a_model_that_writes_the_same_calls_on_and_on_is_cut_off() -> None:
+    deltas = await said(f"{FIRST}\n{SECOND}\n" * 500)
+    assert calls_of(deltas) == TWO
+    assert text_of(deltas) == ""
+    finished = deltas[-1]
+    assert isinstance(finished, Finished)
+    assert finished.usage.output_tokens < len(f"{FIRST}\n{SECOND}\n")
 
 
 async def test_native_calls_leave_text_alone() -> None:

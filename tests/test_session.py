@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.events import Event, TurnFinished, Warned, ignore
+from ogcode.agent.events import Event, ToolFinished, TurnFinished, Warned, ignore
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import jobs
 from ogcode.agent.model import Broken, Model, Unauthorized
@@ -137,6 +137,25 @@ async def test_a_session_in_use_is_forked_and_that_is_said(here: Here) -> None:
     assert forked.session.id != opened.session.id
     assert forked.session.recallable() == {opened.session.id: 1, forked.session.id: 1}
     assert any("in use elsewhere" in notice for notice in forked.notices)
+
+
+async def test_a_session_without_a_turn_is_not_the_one_to_go_on_with(here: Here) -> None:
+    opened = open_session(here, ScriptedModel("one"), Choice(), memory="on")
+    await opened.session.ask("first", emit=ignore, approve=yes, limits=FREE)
+    opened.close()
+    open_session(here, ScriptedModel(), Choice(), memory="on").close()
+    assert begin(here, ScriptedModel(), Choice(latest=True)).id == opened.session.id
+
+
+async def test_a_fault_that_looks_like_a_time_limit_is_recorded_for_what_it_is(here: Here) -> None:
+    def broken(event: Event) -> None:
+        if isinstance(event, ToolFinished):
+            raise TimeoutError("the disk did not answer")
+
+    model = ScriptedModel(ToolCall("c1", "glob", '{"pattern": "*"}'))
+    with pytest.raises(TimeoutError):
+        await begin(here, model).ask("go", emit=broken, approve=yes, limits=FREE)
+    assert [(job.outcome, job.reason) for job in spooled(here)] == [("failed", "the disk did not answer")]
 
 
 def test_an_unknown_session_is_an_error_and_no_new_one(here: Here) -> None:

@@ -16,7 +16,7 @@ from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.manifest import Manifest
 from ogcode.agent.memory.markdown import head_lines
 from ogcode.agent.memory.notes import LARGEST, Note, parse_note
-from ogcode.agent.memory.spool import is_ours, open_job
+from ogcode.agent.memory.spool import is_ours, open_job, prepare_store
 from ogcode.agent.memory.words import searchable
 from ogcode.agent.root import Root
 from ogcode.agent.seal import Seal
@@ -60,8 +60,7 @@ def open_index(memory: Memory) -> sqlite3.Connection:
     Where the folder can't be written, or the database is not ours or not sound, the same index is built in memory.
     """
     files = dict(_listed(memory.root))
-    elsewhere = memory.root.store.is_symlink() or memory.root.locks.is_symlink()
-    for afresh in () if elsewhere else (False, True):
+    for afresh in (False, True) if files else ():  # where nothing is remembered nothing is left behind
         try:
             return _on_disk(memory, files, afresh=afresh)
         except TimeoutError:
@@ -87,6 +86,7 @@ def _on_disk(memory: Memory, files: Mapping[str, Stamp], *, afresh: bool) -> sql
         if _stale(reader, memory, files) is None:
             return reader
         reader.close()
+    prepare_store(memory.root.store)
     lock = _wait_for(memory.root.locks / "index")
     try:
         if afresh or not _is_ours(memory):
@@ -109,7 +109,6 @@ def _reader(path: Path) -> sqlite3.Connection:
 
 
 def _wait_for(path: Path) -> Lock:
-    make_folder(path.parent)
     deadline = time.monotonic() + WAIT
     while not (lock := Lock.take(path)):
         if time.monotonic() > deadline:
@@ -162,10 +161,11 @@ def _listed(root: Root) -> Iterator[tuple[str, Stamp]]:
                 folders.append(Path(entry.path))
             elif entry.name.endswith(".md") and entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(OSError, UnicodeEncodeError):
-                    entry.path.encode()  # a name that is not UTF-8 can't be shown or asked for
+                    path = os.path.relpath(entry.path, root.store)
+                    path.encode()  # a name that is not UTF-8 can't be shown or asked for
                     facts = entry.stat(follow_symlinks=False)
                     if facts.st_size <= LARGEST:
-                        yield os.path.relpath(entry.path, root.store), (facts.st_size, facts.st_mtime_ns)
+                        yield path, (facts.st_size, facts.st_mtime_ns)
     for entry in _scan(root.spool):
         if entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
             with contextlib.suppress(OSError, UnicodeEncodeError):

@@ -74,7 +74,9 @@ def later_than(previous: str, started: datetime) -> datetime:
 
 
 def jobs(store: Path) -> Iterator[tuple[Path, Job | JobBroken, str]]:
-    """Yield what waits, oldest first, with its mark."""
+    """Yield what waits, oldest first, with its mark; not what waits elsewhere, where a link leads to."""
+    if store.is_symlink() or (store / "spool").is_symlink():
+        return
     for path in sorted((store / "spool").glob("[!.]*.json")):
         try:
             facts = path.lstat()

@@ -4,8 +4,9 @@ import json
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 
+from ogcode.agent.fit import size
 from ogcode.agent.model import Delta, Finished, Model, Options, Prices, Restarted, Text, ToolSpec
-from ogcode.agent.turn import Message, ToolCall
+from ogcode.agent.turn import Message, ToolCall, Usage
 
 _Found = tuple[list[tuple[str, dict[str, object]]], str]
 """Calls at the start of a text, and the text after them."""
@@ -44,6 +45,12 @@ class Recovering:
             match delta:
                 case Text(piece) if holding:
                     held += piece
+                    if "\n" in piece and (repeated := before_repeat(held, tools)):
+                        # A small model that writes calls may never stop; what it repeats was already said.
+                        for call in repeated:
+                            yield call
+                        yield Finished("stop", Usage(size(messages, tools), len(held) // 4))
+                        return
                     if may_be_calls(held):
                         continue
                     delta, held, holding = Text(held), "", False
@@ -62,15 +69,28 @@ class Recovering:
 
 def calls_in(text: str, tools: Sequence[ToolSpec]) -> tuple[ToolCall, ...]:
     """Read a text that is nothing but calls of tools that were offered; anything else gives none."""
-    offered = {spec.name: spec for spec in tools}
+    found, rest = _leading(text)
+    return () if rest else _offered(found, tools)
+
+
+def before_repeat(text: str, tools: Sequence[ToolSpec]) -> tuple[ToolCall, ...]:
+    """Read the calls at the start of a text up to the first that is there twice; none where none is."""
+    found, _ = _leading(text)
+    place = next((place for place, each in enumerate(found) if each in found[:place]), 0)
+    return _offered(found[:place], tools)
+
+
+def _leading(text: str) -> _Found:
     found, rest = list[tuple[str, dict[str, object]]](), text.strip()
-    while rest:
-        part = _any(rest)
-        if part is None:
-            return ()
+    while rest and (part := _any(rest)):
         found += part[0]
         rest = part[1].lstrip()
-    if any(name not in offered for name, _ in found):
+    return found, rest
+
+
+def _offered(found: Sequence[tuple[str, dict[str, object]]], tools: Sequence[ToolSpec]) -> tuple[ToolCall, ...]:
+    names = {spec.name for spec in tools}
+    if any(name not in names for name, _ in found):
         return ()
     return tuple(
         ToolCall(f"call_{place}", name, json.dumps(arguments, ensure_ascii=False))

@@ -94,7 +94,7 @@ def program(name: str, path: str, *, outside: Path) -> Path | None:
 def _hide_environment() -> None:
     """Keep our environment, keys and all, from what we start: on Linux `/proc/<our id>/environ` is closed to it.
 
-    Not to what runs as root with CAP_SYS_PTRACE.
+    Root with all its capabilities still sees it.
     """
     import ctypes  # only where a command is about to run
 

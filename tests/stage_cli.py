@@ -1,0 +1,99 @@
+"""The installed command in a folder of its own, and model servers that play their parts."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fake_server import Body, FakeServer, Reply, Say, last_user, system_of, tools_of
+
+OGCODE = Path(sys.executable).with_name("ogcode")
+NOTE = (
+    "# Add was fixed\n\nTopics: add, sign, calc\n\n## What was done\n- calc.py: a minus became a plus\n\n"
+    "## Key files & symbols\n- calc.py: add\n\n## Outcome\nadd adds."
+)
+Serve = Callable[..., FakeServer]
+
+
+@dataclass
+class Place:
+    """A repository, a home, and the installed command."""
+
+    folder: Path
+    environ: dict[str, str]
+
+    def run(self, *arguments: str, stdin: str | None = None, **environ: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [OGCODE, *arguments],
+            cwd=self.folder,
+            env={**self.environ, **environ},
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def result(self, *arguments: str, stdin: str | None = None, **environ: str) -> Any:
+        done = self.run(*arguments, "--output-format", "json", stdin=stdin, **environ)
+        return json.loads(done.stdout)
+
+    def start(self, *arguments: str, **environ: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [OGCODE, *arguments],
+            cwd=self.folder,
+            env={**self.environ, **environ},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    @property
+    def notes(self) -> list[Path]:
+        return sorted((self.folder / ".ogcode" / "memory").glob("*.md"))
+
+    @property
+    def home(self) -> Path:
+        return Path(self.environ["OGCODE_HOME"])
+
+
+def new_place(tmp_path: Path, name: str = "repo", *, git: bool = True) -> Place:
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "calc.py").write_text("def add(a, b):\n    return a - b\n", "utf-8")
+    if git:
+        subprocess.run(["git", "init", "-q", folder], check=True)
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "OGCODE_HOME": str(tmp_path / "home")}
+    return Place(folder, environ)
+
+
+def role_of(body: Body) -> str:
+    if "memory_map" in tools_of(body) or "Passages:" in last_user(body):
+        return "librarian"
+    return "scribe" if "Topics:" in system_of(body) else "agent"
+
+
+def playing(agent: Sequence[Reply], *, scribe: Reply = Say(NOTE), librarian: Reply = Say("add subtracted [1].")) -> Any:  # noqa: B008
+    """Play the agent's replies in order; the scribe and the librarian say the same each time."""
+    queue = list(agent)
+
+    def script(body: Body) -> Reply:
+        match role_of(body):
+            case "scribe":
+                return scribe
+            case "librarian":
+                return librarian
+        return queue.pop(0) if queue else Say("nothing more to say")
+
+    return script
+
+
+def model_of(server: FakeServer, kind: str = "openai") -> dict[str, str]:
+    if kind == "ollama":
+        return {"OGCODE_MODEL": "ollama/fake", "OLLAMA_HOST": server.url}
+    return {"OGCODE_MODEL": "openai/fake", "OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"}
