@@ -27,7 +27,7 @@ async def compose(job: Job, model: Model, spent: Callable[[Usage], None]) -> str
         try:
             if reason == "length":
                 raise NoteRefused("it was cut off; write a shorter one")
-            written = validate(text, job)
+            written = validate(text, job, lenient=bool(attempt))
         except NoteRefused as refusal:
             if attempt:
                 raise

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ogcode.agent.memory.extract import topics_of
+from ogcode.agent.memory.extract import title_of, topics_of
 from ogcode.agent.memory.job import Job, digest
-from ogcode.agent.memory.markdown import closed, cut, sections
+from ogcode.agent.memory.markdown import Section, closed, cut, sections
 from ogcode.agent.memory.notes import SECTIONS
 
 LONGEST = 3_600
@@ -16,6 +16,10 @@ _WRITTEN = SECTIONS[1:]
 _PATH = re.compile(
     r"(?<![\w:/])(?:[\w.@~+-]*/)+[\w.@+-]*\w|\b[\w-]+\.(?:py|js|ts|tsx|go|rs|java|c|h|cpp|md|toml|json|ya?ml|sh)\b"
 )
+
+
+_PLACEHOLDER = "what this turn was about"
+"""How the prompt describes a title; small models copy it."""
 
 
 class NoteRefused(Exception):
@@ -29,8 +33,8 @@ class Written:
     body: str
 
 
-def validate(text: str, job: Job) -> Written:
-    """Take a model's note apart and keep what holds.
+def validate(text: str, job: Job, *, lenient: bool = False) -> Written:
+    """Take a model's note apart and keep what holds; `lenient` lets code supply the title and the topics.
 
     Raises:
         NoteRefused: it has not the shape of a note.
@@ -38,22 +42,13 @@ def validate(text: str, job: Job) -> Written:
     text = _unfenced(text.strip())[: 2 * LONGEST]
     parts = sections(text)
     lines = text.split("\n")
-    heads = [part for part in parts if part.level == 1]
-    if len(heads) != 1 or not heads[0].title:
-        raise NoteRefused(f"it must have exactly one '# title' line, and has {len(heads)}")
-    topic_lines = [line for line in lines if line.startswith("Topics:")]
-    topics = tuple(
-        dict.fromkeys(
-            cut(topic.strip(" .*`"), 60, "") for topic in "".join(topic_lines[:1])[7:].split(",") if topic.strip(" .*`")
-        )
-    )[:6]
-    if not topics:
-        raise NoteRefused("it must have a line 'Topics: a, b, c' below the title")
     known = digest(job)
-    title = " ".join(heads[0].title.split())
-    if invented := _invented(title, known):
-        raise NoteRefused(f"the title names {invented[0]}, which is not in the text")
-    topics = tuple(topic for topic in topics if not _invented(topic, known))
+    try:
+        title, topics = _title(parts, known), _topics(lines, known)
+    except NoteRefused:
+        if not lenient:
+            raise
+        title, topics = title_of(job), ()
     if len(topics) < 3:
         topics = tuple(dict.fromkeys([*topics, *topics_of(job)]))[:3]
     kept = list[str]()
@@ -68,6 +63,26 @@ def validate(text: str, job: Job) -> Written:
             "it must have a section '## What was done' or '## Outcome' that names only what is in the text"
         )
     return Written(cut(title, 90, "…"), topics, cut("\n\n".join(kept), LONGEST, "\n[… cut …]"))
+
+
+def _title(parts: Sequence[Section], known: str) -> str:
+    heads = [part.title for part in parts if part.level == 1]
+    if len(heads) != 1 or not heads[0]:
+        raise NoteRefused(f"it must have exactly one '# title' line, and has {len(heads)}")
+    title = " ".join(heads[0].split())
+    if title.casefold().startswith(_PLACEHOLDER):
+        raise NoteRefused("the title must say what the turn was about, in your own words")
+    if invented := _invented(title, known):
+        raise NoteRefused(f"the title names {invented[0]}, which is not in the text")
+    return title
+
+
+def _topics(lines: Sequence[str], known: str) -> tuple[str, ...]:
+    named = next((line for line in lines if line.startswith("Topics:")), "Topics:").removeprefix("Topics:")
+    topics = dict.fromkeys(cut(topic.strip(" .*`"), 60, "") for topic in named.split(",") if topic.strip(" .*`"))
+    if not topics:
+        raise NoteRefused("it must have a line 'Topics: a, b, c' below the title")
+    return tuple(topic for topic in topics if not _invented(topic, known))[:6]
 
 
 def _same(title: str, wanted: str) -> bool:

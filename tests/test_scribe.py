@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from remembered import GOOD, a_job, a_memory, note_files, notes, scribe, spool, waiting
 
+from ogcode.agent.memory.extract import title_of
 from ogcode.agent.memory.index import Memory
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.markdown import sections
@@ -271,3 +272,19 @@ async def test_without_a_writable_home_the_note_is_written_and_counts_as_foreign
     assert await scribe(memory, ScriptedModel(GOOD), log=log).run() == 1
     assert [entry.origin for entry in notes(memory).entries()] == ["foreign"]
     assert "will count as foreign" in log[0]
+
+
+@pytest.mark.parametrize(
+    "bad", ["## What was done\n- tried five times", "# What this turn was about, at most ten words\n"]
+)
+async def test_a_model_that_can_not_make_a_title_gets_one_from_the_turn(tmp_path: Path, bad: str) -> None:
+    memory = a_memory(tmp_path)
+    (job,) = spool(memory, a_job())
+    reply = bad if bad.startswith("##") else f"{bad}\nTopics: a, b, c\n\n## What was done\n- tried five times"
+    model = ScriptedModel(reply, reply)
+    await scribe(memory, model).run()
+    note = note_files(memory)[0].read_text("utf-8")
+    assert len(model.asked) == 2
+    assert f'title: "{title_of(job)}"' in note
+    assert "- tried five times" in note
+    assert 'scribe: "scripted/test"' in note
