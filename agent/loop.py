@@ -33,8 +33,9 @@ async def run_turn(
     approve: Approve,
     limits: Limits,
     options: Options = Options(),  # noqa: B008  # frozen
+    progress: Progress | None = None,
 ) -> Turn:
-    """Run one turn to its end. Owns no state and changes nothing that it was given.
+    """Run one turn to its end. Owns no state; `progress` is the caller's, for what tools spend besides.
 
     Raises:
         ModelError: the model could not answer; what was reported by then stands.
@@ -42,7 +43,7 @@ async def run_turn(
     held = {tool.name: tool for tool in tools}
     specs = [held[name].spec for name in sorted(held)]
     history = opening.messages()
-    progress = Progress(opening.request)
+    progress = progress or Progress(opening.request)
     options = replace(options, max_output=reserve(model.window, options.max_output))
 
     def report(event: Event) -> None:

@@ -5,17 +5,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from ogcode.agent.events import Emit, Event, Progress, TurnFinished, Warned
+from ogcode.agent.events import Answered, Emit, Event, Nested, Progress, TurnFinished, Warned
 from ogcode.agent.loop import Approve, run_turn
 from ogcode.agent.memory.capture import Place
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import later_than
-from ogcode.agent.model import TRANSIENT, Model, ModelError
+from ogcode.agent.model import TRANSIENT, Model, ModelError, Who
 from ogcode.agent.prompt import Previous, preface
 from ogcode.agent.tool import Tool
 from ogcode.agent.transcript import Past, Transcript
-from ogcode.agent.turn import Limits, Opening, Turn
+from ogcode.agent.turn import Limits, Opening, Turn, Usage
 
+Ledger = Callable[[Usage, Who, Place], None]
+"""Puts what a request has used on record."""
 Record = Callable[[Turn, Place], Job]
 """Puts a turn on disk for the scribe and returns what it wrote. Raises OSError when it could not."""
 
@@ -38,6 +40,7 @@ class Session:
         tools: Callable[[Emit], Sequence[Tool]],
         transcript: Transcript | None,
         record: Record | None,
+        ledger: Ledger | None = None,
         now: Callable[[], datetime],
     ) -> None:
         past = start.past
@@ -52,6 +55,7 @@ class Session:
         self._tools = tools
         self._transcript = transcript
         self._record = record
+        self._ledger = ledger
         self._now = now
 
     def recallable(self) -> dict[str, int]:
@@ -78,14 +82,28 @@ class Session:
         keep.started(place, text)
 
         def report(event: Event) -> None:
-            progress.add(event)
             keep.event(event)
             emit(event)
+            match event:
+                case Answered(_, _, usage) if self._ledger:
+                    self._ledger(usage, "agent", place)
+                case Nested(_, Answered(_, _, usage)) if self._ledger:
+                    self._ledger(usage, "librarian", place)
+
+        def from_tool(event: Event) -> None:
+            progress.add(event)
+            report(event)
 
         try:
             async with asyncio.timeout(limits.seconds) as clock:
                 turn = await run_turn(
-                    opening, model=self.model, tools=self._tools(emit), emit=report, approve=approve, limits=limits
+                    opening,
+                    model=self.model,
+                    tools=self._tools(from_tool),
+                    emit=report,
+                    approve=approve,
+                    limits=limits,
+                    progress=progress,
                 )
         except asyncio.CancelledError:
             self._finish(progress.turn("interrupted", "", "interrupted by the user"), place, keep, emit)

@@ -11,9 +11,19 @@ from ogcode.agent.model import Who
 from ogcode.agent.turn import Usage
 
 
-def log_usage(store: Path, usage: Usage, *, role: Who, model: str, note: str, now: datetime) -> None:
+def log_usage(
+    store: Path, usage: Usage, *, role: Who, model: str, session_id: str, turn: int, now: datetime, note: str = ""
+) -> None:
     """Add a request to `usage.jsonl`; a ledger that can't be written stops nothing."""
-    row = {"time": now.isoformat(timespec="seconds"), "role": role, "model": model, "note": note, **asdict(usage)}
+    row = {
+        "time": now.isoformat(timespec="seconds"),
+        "role": role,
+        "model": model,
+        "session_id": session_id,
+        "turn": turn,
+        "note": note,
+        **asdict(usage),
+    }
     with contextlib.suppress(OSError):
         append_line(store / "usage.jsonl", json.dumps(row).encode())
 

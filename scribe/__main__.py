@@ -94,7 +94,16 @@ def _drain(root: Root, home: Path) -> None:
         model = opened[name]
 
         def spent(usage: Usage) -> None:
-            log_usage(root.store, usage, role="scribe", model=model.name, note=job.id, now=datetime.now(UTC))
+            log_usage(
+                root.store,
+                usage,
+                role="scribe",
+                model=model.name,
+                session_id=job.session_id,
+                turn=job.turn,
+                now=datetime.now(UTC),
+                note=job.id,
+            )
 
         return await compose(job, model, spent)
 

@@ -1,4 +1,5 @@
 import asyncio
+import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,6 +67,19 @@ async def test_a_turn_is_in_the_spool_before_it_is_shown_as_finished(here: Here)
 
     await begin(here, ScriptedModel("done")).ask("go", emit=emit, approve=yes, limits=FREE)
     assert seen == [["2026-09-12T091412Z--" + spooled(here)[0].session_id[:8]]]
+
+
+async def test_what_a_recall_spends_counts_for_the_turn_and_is_in_the_ledger(here: Here) -> None:
+    model = ScriptedModel(
+        "one", ToolCall("c1", "memory_recall", '{"question": "what was one?"}'), "It was one [1].", "So it was."
+    )
+    session = begin(here, model)
+    await session.ask("first", emit=ignore, approve=yes, limits=FREE)
+    turn = await session.ask("second", emit=ignore, approve=yes, limits=FREE)
+    rows = [json.loads(line) for line in (here.root.store / "usage.jsonl").read_text("utf-8").splitlines()]
+    assert [(row["role"], row["turn"]) for row in rows] == [("agent", 1), ("agent", 2), ("librarian", 2), ("agent", 2)]
+    assert turn.usage.input_tokens == sum(row["input_tokens"] for row in rows[1:])
+    assert turn.sent == turn.usage.input_tokens - rows[2]["input_tokens"]
 
 
 async def test_a_failed_turn_is_recorded_with_what_it_did(here: Here) -> None:
@@ -163,6 +177,13 @@ def test_an_unknown_session_is_an_error_and_no_new_one(here: Here) -> None:
         begin(here, ScriptedModel(), Choice(resume="abcdef12"))
     with pytest.raises(SessionUnknown, match="no earlier session"):
         begin(here, ScriptedModel(), Choice(latest=True))
+
+
+@pytest.mark.parametrize("name", ["*", "[", "../x", "**a"])
+async def test_the_name_of_a_session_is_no_pattern_and_no_path(here: Here, name: str) -> None:
+    await begin(here, ScriptedModel("one")).ask("first", emit=ignore, approve=yes, limits=FREE)
+    with pytest.raises(SessionUnknown, match="no session"):
+        begin(here, ScriptedModel(), Choice(resume=name))
 
 
 async def test_a_session_that_a_repository_ships_is_not_gone_on_with(here: Here) -> None:

@@ -1,15 +1,16 @@
 """Where everything is put together: the folder, its trust, its settings, the model, the session and its tools."""
 
+import contextlib
 import os
 import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ogcode.agent.config import Config, load_config
+from ogcode.agent.config import Config, ConfigBroken, load_config
 from ogcode.agent.durable import Lock
 from ogcode.agent.events import Emit, ignore
 from ogcode.agent.loop import Approve
@@ -17,18 +18,18 @@ from ogcode.agent.memory.capture import Place, capture
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.manifest import Manifest
 from ogcode.agent.memory.spool import add_job, prepare_store
-from ogcode.agent.model import Model
+from ogcode.agent.model import Model, Who
 from ogcode.agent.permissions import Ask, Denial, Mode, Rules, policy
 from ogcode.agent.prompt import system_prompt
 from ogcode.agent.root import Root, find_root
 from ogcode.agent.seal import Seal
 from ogcode.agent.secrets import known_secrets
-from ogcode.agent.session import Session, Start, reopened
+from ogcode.agent.session import Ledger, Session, Start, reopened
 from ogcode.agent.tool import Tool
 from ogcode.agent.tools.workspace import Workspace
-from ogcode.agent.transcript import Past, Transcript, is_own, latest, recollect
+from ogcode.agent.transcript import Past, Transcript, is_own, latest, own_sessions, recollect
 from ogcode.agent.trust import Trust
-from ogcode.agent.turn import Turn
+from ogcode.agent.turn import Turn, Usage
 
 if TYPE_CHECKING:
     from ogcode.librarian.library import Library
@@ -83,12 +84,28 @@ def look_around(folder: Path, environ: Mapping[str, str], now: Clock, *, trust: 
     home = home_of(environ)
     root = find_root(folder, Path(environ["HOME"]) if environ.get("HOME") else None)
     book = Trust(home)
+    notices = list[str]()
     if trust:
-        book.give(root, now())
-    trusted = (book.holds(root) or environ.get("OGCODE_TRUST") == "1") and root.sound
+        try:
+            book.give(root, now())
+        except OSError as error:
+            notices.append(f"{home / 'trust.json'} can't be written ({error.strerror}); trust lasts for this run")
+    trusted = (book.holds(root) or environ.get("OGCODE_TRUST") == "1" or bool(notices)) and root.sound
     project = root.top / ".ogcode" if trusted and not root.wide else None
     config, ignored = load_config(home, project)
-    return Here(environ, home, root, folder.resolve(), trusted, config, ignored, now)
+    return Here(environ, home, root, folder.resolve(), trusted, config, (*notices, *ignored), now)
+
+
+def rules_of(here: Here, allow: Sequence[str], deny: Sequence[str]) -> Rules:
+    """Put the rules of a command line behind those of the settings.
+
+    Raises:
+        ConfigBroken: one is no rule.
+    """
+    try:
+        return Rules((*here.config.rules.allow, *allow), (*here.config.rules.deny, *deny))
+    except ValueError as error:
+        raise ConfigBroken(str(error)) from error
 
 
 def ignored_here(here: Here) -> list[str]:
@@ -139,9 +156,10 @@ def open_session(
     """
     notices = list(here.notices)
     writable = memory == "on" and _prepared(here, notices)
+    chosen = _chosen(here, choice)  # before a turn that is closed makes another session the latest
     if writable:
         finish_open_turns(here)
-    past = _chosen(here, choice)
+    past = recollect(chosen) if chosen else None
     lock: Lock | None = None
     if past:
         lock = Lock.take(_lock_file(here, past.session_id)) if writable else None
@@ -184,6 +202,7 @@ def open_session(
         tools=tools,
         transcript=transcript,
         record=_recorder(here) if writable else None,
+        ledger=_ledger(here) if writable else None,
         now=here.now,
     )
     holder.append(session)
@@ -210,14 +229,18 @@ def approval(
 def workspace_tools(here: Here) -> tuple[Tool, ...]:
     """Build the tools that work on the repository."""
     from ogcode.agent.tools.files import file_tools
+    from ogcode.agent.tools.process import program
     from ogcode.agent.tools.search import search_tools
     from ogcode.agent.tools.shell import shell_tool
 
     workspace = here.workspace()
+    ripgrep = program("rg", here.environ.get("PATH", ""), outside=here.root.top)
+    outputs = here.root.store / "outputs"
+    kept = None if here.root.store.is_symlink() or outputs.is_symlink() else outputs
     return (
         *file_tools(workspace),
-        shell_tool(workspace, environ=here.environ, output_folder=here.root.store / "outputs", trusted=here.trusted),
-        *search_tools(workspace, ripgrep=_ripgrep(here)),
+        shell_tool(workspace, environ=here.environ, output_folder=kept, trusted=here.trusted),
+        *search_tools(workspace, ripgrep=ripgrep),
     )
 
 
@@ -246,17 +269,22 @@ def start_scribe(here: Here, *, linger: float) -> int:
 
 
 def finish_open_turns(here: Here) -> None:
-    """Record the turns that a kill left open, where nobody holds their sessions."""
-    record = _recorder(here)
+    """Record the turns that a kill left open, where nobody holds their sessions; what fails is left for next time."""
     for path in here.root.locks.glob("session-*"):
-        lock = Lock.take(path)
-        if lock is None:
-            continue
-        transcript = here.root.sessions / f"{path.name.removeprefix('session-')}.jsonl"
-        if is_own(transcript, here.seal) and (left := recollect(transcript)).open_turn:
-            start, open_turn = Start(left.session_id, left), left.open_turn
-            _close_turn(start, reopened(open_turn.progress.turn("interrupted")), Transcript(transcript), record)
-        lock.release(remove=True)
+        with contextlib.suppress(OSError):  # what is no lock, such as a link, or a full disk
+            if lock := Lock.take(path):
+                try:
+                    _finish_open_turn(here, here.root.sessions / f"{path.name.removeprefix('session-')}.jsonl")
+                except OSError:
+                    lock.release()
+                    continue
+                lock.release(remove=True)
+
+
+def _finish_open_turn(here: Here, transcript: Path) -> None:
+    if is_own(transcript, here.seal) and (left := recollect(transcript)).open_turn:
+        turn = reopened(left.open_turn.progress.turn("interrupted"))
+        _close_turn(Start(left.session_id, left), turn, Transcript(transcript), _recorder(here))
 
 
 def _close_turn(start: Start, turn: Turn, transcript: Transcript, record: Callable[[Turn, Place], Job]) -> None:
@@ -283,12 +311,31 @@ def _recorder(here: Here) -> Callable[[Turn, Place], Job]:
     return record
 
 
+def _ledger(here: Here) -> Ledger:
+    def log(usage: Usage, role: Who, place: Place) -> None:
+        from ogcode.agent.usage import log_usage
+
+        log_usage(
+            here.root.store,
+            usage,
+            role=role,
+            model=place.model,
+            session_id=place.session_id,
+            turn=place.number,
+            now=here.now(),
+        )
+
+    return log
+
+
 def _prepared(here: Here, notices: list[str]) -> bool:
     try:
         prepare_store(here.root.store)
     except OSError as error:
         notices.append(f"{here.root.store} can't be written ({error.strerror}); this session is not remembered")
         return False
+    if not here.seal.sign(b""):
+        notices.append(f"{here.home} can't be written; the notes of this session will not count as your own")
     return True
 
 
@@ -314,30 +361,25 @@ def _transcript(here: Here, identity: str, past: Past | None, notices: list[str]
         return None
 
 
-def _chosen(here: Here, choice: Choice) -> Past | None:
+def _chosen(here: Here, choice: Choice) -> Path | None:
     if choice.latest:
         path = latest(here.root.sessions, here.root.top, here.seal)
         if path is None:
             raise SessionUnknown(f"there is no earlier session in {here.root.top}; start one without --continue")
-        return recollect(path)
+        return path
     if not choice.resume:
         return None
-    near = [
-        path
-        for path in sorted(here.root.sessions.glob(f"{choice.resume}*.jsonl"))
-        if choice.resume.isalnum() and is_own(path, here.seal)
-    ]
+    near = [path for path in own_sessions(here.root.sessions, here.seal) if path.stem.startswith(choice.resume)]
     if not near:
         raise SessionUnknown(f"there is no session '{choice.resume}' in {here.root.path}; ogcode sessions lists them")
     if len(near) > 1:
         raise SessionUnknown(f"'{choice.resume}' could be {', '.join(path.stem[:12] for path in near[:6])}; name one")
-    return recollect(near[0])
+    return near[0]
 
 
 def _forked(past: Past) -> Past:
-    from dataclasses import replace
-
-    return replace(past, session_id=uuid.uuid4().hex, parents={**past.parents, past.session_id: past.turns})
+    done = past.turns - (past.open_turn is not None)  # one that is running elsewhere is not of this conversation
+    return replace(past, session_id=uuid.uuid4().hex, parents={**past.parents, past.session_id: done}, open_turn=None)
 
 
 def _memory_words(memory: MemorySwitch) -> str:
@@ -350,15 +392,6 @@ def _memory_words(memory: MemorySwitch) -> str:
             )
         case "off":
             return "\n\nMemory is off: you can't recall earlier turns and nothing is saved; say so when it matters."
-
-
-def _ripgrep(here: Here) -> Path | None:
-    """Find ripgrep on the path, never inside the folder that we work in."""
-    for folder in here.environ.get("PATH", "").split(os.pathsep):
-        place = Path(folder) / "rg"
-        if folder.startswith("/") and os.access(place, os.X_OK) and not place.resolve().is_relative_to(here.root.top):
-            return place
-    return None
 
 
 def utc_now() -> datetime:
