@@ -31,8 +31,16 @@ KEYS = {
 _NOT_FOR_CHAT = re.compile(r"embed|rerank|whisper|tts|moderation|image", re.IGNORECASE)
 
 
+WAYS = """\
+  ogcode --model ollama/qwen3:8b    name one; also in OGCODE_MODEL, or as model = "…" in ~/.ogcode/config.toml
+  export ANTHROPIC_API_KEY=…        or OPENAI_API_KEY, GEMINI_API_KEY, and the other providers' own
+  export OPENAI_BASE_URL=http://…   a server of your own: llama.cpp, vLLM, LM Studio
+  ollama pull qwen3:8b              a local model, with Ollama running (OLLAMA_HOST, if it is elsewhere)
+  ogcode demo                       see it work without any model"""
+
+
 class NoModel(ModelError):
-    """Nothing says which model to use."""
+    """Nothing says which model to use; the text has a line for each way to name one."""
 
 
 async def choose(*, flag: str, environ: Mapping[str, str], configured: str) -> str:
@@ -59,12 +67,7 @@ async def choose(*, flag: str, environ: Mapping[str, str], configured: str) -> s
         seen = "an Ollama answers but has no model that can call tools (ollama pull qwen3:8b)"
     except ModelError:
         seen = f"no Ollama answers at {host}" if host else "no Ollama answers"
-    raise NoModel(
-        f"no model to use: {seen}, and no provider's key is set. Do one of these: name one with --model "
-        "(ollama/NAME, openai/NAME, anthropic/NAME), in OGCODE_MODEL, or as `model` in the configuration; "
-        "set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY; set OPENAI_BASE_URL to a server of your own; "
-        "start Ollama; or see it work without any model: ogcode demo"
-    )
+    raise NoModel(f"no model to use: {seen}, and no provider's key is set. Do one of these:\n{WAYS}")
 
 
 async def open_model(
