@@ -2,9 +2,9 @@
 
     python bench/follow_ups.py openai/NAME          (OPENAI_BASE_URL and the like as for ogcode itself)
 
-Each conversation states a fact, goes on to something else, then asks for the fact. Only the third turn counts: did the
-model call a recall tool, and does its answer hold the fact? The second turn's answer, which the third one sees, does
-not hold it.
+Each conversation states a fact, goes on to something else, then asks for the fact. The first two turns are scripted,
+the third is the model's: does it call a recall tool, and does its answer hold the fact? The second turn's answer, which
+the third one sees, does not hold it.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ogcode.agent.events import ignore
 from ogcode.agent.models.choice import open_model
+from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.turn import Limits, ToolCall, Verdict
 from ogcode.tui.wiring import MEMORY_TOOLS, Choice, look_around, open_session, utc_now
 
@@ -51,9 +52,12 @@ async def conversation(model_name: str, first: str, last: str) -> tuple[bool, st
         environ = {**os.environ, "HOME": folder, "OGCODE_HOME": f"{folder}/home"}
         (Path(folder) / "repository").mkdir()
         here = look_around(Path(folder) / "repository", environ, utc_now, trust=True)
-        session = open_session(here, await open_model(model_name, environ=environ), Choice(), memory="on").session
-        for request in (first, BETWEEN, last):
-            turn = await session.ask(request, emit=ignore, approve=yes, limits=Limits(requests=6, seconds=120))
+        model = await open_model(model_name, environ=environ)
+        session = open_session(here, ScriptedModel("Ok.", "Four."), Choice(), memory="on", librarian=model).session
+        for request in (first, BETWEEN):
+            await session.ask(request, emit=ignore, approve=yes, limits=Limits())
+        session.model = model
+        turn = await session.ask(last, emit=ignore, approve=yes, limits=Limits(requests=4, seconds=60))
     return any(step.name in MEMORY_TOOLS for step in turn.steps), " ".join(turn.answer.split())
 
 

@@ -94,6 +94,10 @@ def _arm_path(made: Trap) -> None:
     for folder in (made.folder, made.folder / "bin", made.folder / ".venv" / "bin"):
         for name in PROGRAMS:
             _program(made, folder / name)
+    target = made.sprung.parent / "linked"
+    _program(made, target)
+    (made.folder / "bin" / "rg").unlink()
+    (made.folder / "bin" / "rg").symlink_to(target)
     for module in MODULES:
         text = f"open({str(made.sprung / f'import-{module}')!r}, 'w')\n"
         (made.folder / f"{module}.py").write_text(text, "utf-8")

@@ -1,31 +1,33 @@
 """The `ogcode` command."""
 
 import os
+import site
 import sys
-
-from ogcode.agent.version import VERSION
 
 
 def main() -> int:
     """Run `ogcode`; nothing of the working directory can be imported from here on."""
     _close_path()
-    arguments = sys.argv[1:]
-    if arguments in (["--version"], ["-v"], ["-V"]):
-        sys.stdout.write(f"ogcode {VERSION}\n")
-        return 0
     from ogcode.tui.entry import run
 
-    return run(arguments)
+    return run(sys.argv[1:])
 
 
 def _close_path() -> None:
     """Drop what would make the working directory's files importable; the interpreter's own folders stay."""
-    here = os.path.realpath(".").rstrip("/") + "/"
-    own = tuple(os.path.realpath(prefix) + "/" for prefix in (sys.prefix, sys.base_prefix))
+    try:
+        here = os.path.realpath(".")
+    except FileNotFoundError:  # it was removed: nothing can be imported from it
+        here = ""
+    prefixes = (sys.prefix, sys.base_prefix, site.USER_SITE if site.ENABLE_USER_SITE else None)
+    own = tuple(os.path.realpath(prefix) + "/" for prefix in prefixes if prefix)
 
     def allowed(place: str) -> bool:
-        real = os.path.realpath(place) + "/"
-        return place != "" and (not real.startswith(here) or real.startswith(own))
+        if not place or not here:
+            return place.startswith("/")
+        real = os.path.realpath(place)
+        below = here != "/" and real.startswith(f"{here}/")
+        return real != here and (not below or f"{real}/".startswith(own))
 
     sys.path[:] = filter(allowed, sys.path)
 

@@ -1,6 +1,7 @@
 """The command line: its flags, and the page of help."""
 
 import argparse
+import contextlib
 
 from ogcode.agent.permissions import Mode
 from ogcode.tui.wiring import MemorySwitch
@@ -42,7 +43,7 @@ class Arguments(argparse.Namespace):
     output_format: str
     model: str
     go_on: bool
-    resume: str
+    resume: str | None
     fork: bool
     mode: Mode | None
     allow: list[str]
@@ -78,7 +79,7 @@ def parse(arguments: list[str]) -> Arguments:
     )
     add("-m", "--model", default="", metavar="NAME", help="ollama/NAME, openai/NAME, anthropic/NAME, …")
     add("-c", "--continue", dest="go_on", action="store_true", help="go on with the last session of this folder")
-    add("-r", "--resume", default="", metavar="ID", help="go on with a session")
+    add("-r", "--resume", type=_name, metavar="ID", help="go on with a session")
     add("--fork-session", dest="fork", action="store_true", help="leave the old session as it is")
     add(
         "--mode",
@@ -112,15 +113,21 @@ def _mode(text: str) -> Mode:
     return MODES[text]
 
 
+def _name(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it names nothing; ogcode sessions lists what there is")
+    return text.strip()
+
+
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive whole number")
-    return number
+    with contextlib.suppress(ValueError):
+        if (number := int(text)) > 0:
+            return number
+    raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
 
 
 def _amount(text: str) -> float:
-    number = float(text)
-    if not 0 <= number < 1e9:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return number
+    with contextlib.suppress(ValueError):
+        if 0 <= (number := float(text)) < 1e9:
+            return number
+    raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")

@@ -191,7 +191,8 @@ class Conversation:
                 if os.waitpid(process, os.WNOHANG)[0] == 0:
                     continue
             self._scribes.remove(process)
-        self._scribes.append(start_scribe(self._here, linger=LINGER))
+        with contextlib.suppress(OSError):  # the turn is safe in the spool: the next start will do it
+            self._scribes.append(start_scribe(self._here, linger=LINGER))
 
 
 class _Names:

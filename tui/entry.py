@@ -1,9 +1,10 @@
 """From the command line to what it asks for; every failure becomes one sentence and an exit code."""
 
+import contextlib
+import io
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 COMMANDS = ("recall", "memory", "sessions", "models", "demo")
 
@@ -13,19 +14,23 @@ ERROR, USAGE, BAD_INPUT, AGAIN = 1, 2, 42, 75
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; return its exit code."""
     os.umask(0o077)
+    _open_streams()
     try:
-        if arguments and arguments[0] in COMMANDS:
-            from ogcode.tui.subcommands import run_command
-
-            return run_command(arguments[0], list(arguments[1:]))
-        return _ask(list(arguments))
+        code = _run(list(arguments))
+        sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has left: nothing more to say
-        return 0
+        code = 0  # the reader has left: nothing more to say
     except KeyboardInterrupt:
-        return 130
+        code = 130
     except Exception as error:
-        return complain(error)
+        code = complain(error)
+    else:
+        return code
+    with contextlib.suppress(OSError):  # what can't be written now must not be tried again at the end
+        sys.stdout.flush()
+        return code
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return code
 
 
 def complain(error: Exception) -> int:
@@ -44,7 +49,11 @@ def complain(error: Exception) -> int:
             code, text = USAGE, str(error)
         case ModelError():
             code, text = (AGAIN if isinstance(error, TRANSIENT) else ERROR), str(error)
-        case OSError() if error.filename:
+        case FileNotFoundError(filename=None):
+            code, text = ERROR, "the working folder is gone; change to one that is there, or name one with --cd"
+        case OSError(filename=None):
+            code, text = ERROR, error.strerror or str(error)
+        case OSError():
             code, text = ERROR, f"{error.filename}: {error.strerror}"
         case _:
             code, text = ERROR, f"something went wrong inside ogcode: {type(error).__name__}: {error}"
@@ -52,19 +61,53 @@ def complain(error: Exception) -> int:
         import traceback
 
         traceback.print_exception(error)
-    sys.stderr.write(f"ogcode: {clean(scrub(' '.join(text.split()), known_secrets(os.environ)))}\n")
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"ogcode: {clean(scrub(' '.join(text.split()), known_secrets(os.environ)))}\n")
     return code
 
 
+def _open_streams() -> None:
+    """Put the null device where a standard stream is closed, before a file of ours gets its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123  # None where it was closed
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # an answer is not lost for a letter that the locale lacks
+
+
+def _run(arguments: list[str]) -> int:
+    if arguments in (["--version"], ["-v"], ["-V"]):
+        return _version()
+    try:
+        if arguments and arguments[0] in COMMANDS:
+            from ogcode.tui.subcommands import run_command
+
+            return run_command(arguments[0], arguments[1:])
+        return _ask(arguments)
+    except SystemExit as left:  # argparse has said why
+        return left.code if isinstance(left.code, int) else 0
+
+
+def _version() -> int:
+    from ogcode.agent.version import VERSION
+
+    sys.stdout.write(f"ogcode {VERSION}\n")
+    return 0
+
+
 def _ask(arguments: list[str]) -> int:
+    from pathlib import Path
+
     from ogcode.tui.arguments import parse
 
     given = parse(arguments)
     if given.version:
-        from ogcode.agent.version import VERSION
-
-        sys.stdout.write(f"ogcode {VERSION}\n")
-        return 0
+        return _version()
     if given.folder:
         try:
             os.chdir(given.folder)

@@ -22,6 +22,7 @@ from ogcode.tui.wiring import (
     ignored_here,
     look_around,
     open_session,
+    rules_of,
     start_scribe,
     utc_now,
 )
@@ -43,12 +44,7 @@ def run_headless(given: Arguments, folder: Path) -> int:
     if prompt is None:
         return 42
     here = look_around(folder, dict(os.environ), utc_now, trust=given.trust)
-    try:
-        rules = Rules((*here.config.rules.allow, *given.allow), (*here.config.rules.deny, *given.deny))
-    except ValueError as error:
-        _say(f"ogcode: {error}")
-        return 2
-    return asyncio.run(_run(given, here, prompt, rules, began))
+    return asyncio.run(_run(given, here, prompt, rules_of(here, given.allow, given.deny), began))
 
 
 async def _run(given: Arguments, here: Here, prompt: str, rules: Rules, began: float) -> int:
@@ -65,7 +61,7 @@ async def _run(given: Arguments, here: Here, prompt: str, rules: Rules, began: f
     helper = None
     if here.config.librarian_model:
         helper = await open_model(here.config.librarian_model, num_ctx=here.config.num_ctx, **settings)  # type: ignore[arg-type]
-    choice = Choice(given.resume, given.go_on, given.fork)
+    choice = Choice(given.resume or "", given.go_on, given.fork)
     opened = open_session(here, model, choice, memory=given.memory, librarian=helper)
     output = _output(given, opened, here)
     if ignored := ignored_here(here):
@@ -83,7 +79,7 @@ async def _run(given: Arguments, here: Here, prompt: str, rules: Rules, began: f
         if isinstance(event, TurnFinished):
             finished.append(event)
         if isinstance(event, ToolFinished):
-            unfinished = event.output.startswith("error: not allowed:")
+            unfinished = event.failed and event.output.startswith("error: not allowed:")
         output.event(event)
 
     mode = given.mode or here.config.mode
@@ -99,7 +95,10 @@ async def _run(given: Arguments, here: Here, prompt: str, rules: Rules, began: f
     note = finished[-1].note if finished else ""
     opened.close()
     if note:
-        start_scribe(here, linger=0.0)
+        try:
+            start_scribe(here, linger=0.0)
+        except OSError as error:  # the turn is safe in the spool: the next start will do it
+            output.notice(f"the note is not being written yet: {error.strerror}; ogcode memory wait")
     code = signals.code or exit_code(turn, denied=unfinished)
     pending = bool(note) and not await _written(here, note, _wait(given, here), signals)
     last = finished[-1] if finished else TurnFinished(turn, "")
@@ -138,7 +137,8 @@ class _Signals:
     def watch(self) -> None:
         loop = asyncio.get_running_loop()
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
-            loop.add_signal_handler(number, self._came, code)
+            if signal.getsignal(number) is not signal.SIG_IGN:  # under nohup, or in the background of a script
+                loop.add_signal_handler(number, self._came, code)
 
     def _came(self, code: int) -> None:
         if self.code or self.task is None:  # the second time, or nothing to record yet
@@ -150,7 +150,7 @@ class _Signals:
 def _prompt(given: Arguments) -> str | None:
     """Put the prompt together from the argument and stdin; None, with a sentence said, where there is none."""
     piped = ""
-    if given.prompt == "-" or (sys.stdin is not None and not sys.stdin.isatty()):
+    if given.prompt == "-" or not sys.stdin.isatty():
         with contextlib.suppress(OSError, ValueError):
             content = sys.stdin.buffer.read(STDIN_LARGEST + 1)
             if len(content) > STDIN_LARGEST:

@@ -10,7 +10,7 @@ from ogcode.agent.permissions import Rules
 from ogcode.agent.turn import Limits
 from ogcode.tui.arguments import Arguments
 from ogcode.tui.conversation import Conversation
-from ogcode.tui.wiring import Choice, Here, ignored_here, look_around, utc_now
+from ogcode.tui.wiring import Choice, Here, ignored_here, look_around, rules_of, utc_now
 
 
 def run_interactive(given: Arguments, folder: Path) -> int:
@@ -22,7 +22,7 @@ def run_interactive(given: Arguments, folder: Path) -> int:
     here = look_around(folder, dict(os.environ), utc_now, trust=given.trust)
     if not here.trusted and here.root.sound and _trusts(here):
         here = look_around(folder, dict(os.environ), utc_now, trust=True)
-    rules = Rules((*here.config.rules.allow, *given.allow), (*here.config.rules.deny, *given.deny))
+    rules = rules_of(here, given.allow, given.deny)
     from ogcode.agent.models.choice import NoModel
 
     try:
@@ -51,7 +51,7 @@ async def _desk(given: Arguments, here: Here, rules: Rules) -> Conversation:
     return Conversation(
         here,
         model,
-        Choice(given.resume, given.go_on, given.fork),
+        Choice(given.resume or "", given.go_on, given.fork),
         mode=given.mode or here.config.mode,
         rules=rules,
         limits=Limits(given.max_turns, given.max_tokens, given.max_cost, given.time_limit),

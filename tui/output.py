@@ -1,5 +1,6 @@
 """What a headless run prints: stdout carries the answer or JSON, stderr all the rest."""
 
+import contextlib
 import json
 from dataclasses import dataclass
 from typing import Protocol, TextIO
@@ -82,8 +83,9 @@ class Text:
             self._line(f"note {outcome.note} is being written; ogcode memory wait")
 
     def _line(self, text: str) -> None:
-        self._stderr.write(f"{clean(text)}\n")
-        self._stderr.flush()
+        with contextlib.suppress(OSError):  # nobody reads it: the answer still counts
+            self._stderr.write(f"{clean(text)}\n")
+            self._stderr.flush()
 
 
 class Json(Text):

@@ -12,17 +12,26 @@ from ogcode.agent.clean import clean
 from ogcode.agent.events import ignore
 from ogcode.tui.wiring import Here, SessionUnknown, look_around, open_library, start_scribe, utc_now
 
-MEMORY_USAGE = """usage: ogcode memory list|show NAME|search WORDS|status|wait [SECONDS]|path   [--json]"""
+_USAGES = {
+    "recall": "usage: ogcode recall QUESTION [--conversation TAG] [--json]",
+    "memory": "usage: ogcode memory list|show NAME|search WORDS|status|wait [SECONDS]|path   [--json]",
+    "sessions": "usage: ogcode sessions [--json]",
+    "models": "usage: ogcode models",
+    "demo": "usage: ogcode demo",
+}
 
 
 def run_command(name: str, arguments: list[str]) -> int:
     """Run one of the commands; return its exit code."""
+    if {"-h", "--help"} & set(arguments):
+        _out(_USAGES[name])
+        return 0
     as_json = "--json" in arguments
     rest = [argument for argument in arguments if argument != "--json"]
     if name == "demo":
         from ogcode.tui.demo import run_demo
 
-        return run_demo() if not rest else _usage("usage: ogcode demo")
+        return run_demo() if not rest else _usage(name)
     here = look_around(Path.cwd(), dict(os.environ), utc_now, trust="--trust" in rest)
     rest = [argument for argument in rest if argument != "--trust"]
     match name, rest:
@@ -36,19 +45,19 @@ def run_command(name: str, arguments: list[str]) -> int:
             return _show(here, note)
         case "memory", ["status"]:
             return _status(here, as_json=as_json)
-        case "memory", ["wait", *seconds]:
-            return _wait(here, float(seconds[0]) if seconds else 60.0)
+        case "memory", ["wait"]:
+            return _wait(here, 60.0)
+        case "memory", ["wait", seconds] if seconds.isascii() and seconds.replace(".", "", 1).isdecimal():
+            return _wait(here, float(seconds))
         case "memory", ["path"]:
             _out(str(here.root.memory))
             return 0
-        case "memory", _:
-            return _usage(MEMORY_USAGE)
         case "sessions", ([] | ["list"]):
             return _sessions(here, as_json=as_json)
         case "models", []:
             return asyncio.run(_models(here))
         case _:
-            return _usage(f"usage: ogcode {name}")
+            return _usage(name)
 
 
 def _recall(here: Here, words: list[str], *, as_json: bool) -> int:
@@ -59,11 +68,13 @@ def _recall(here: Here, words: list[str], *, as_json: bool) -> int:
     while queue:
         word = queue.pop(0)
         if word == "--conversation":
-            scope = queue.pop(0) if queue else ""
+            if not queue:
+                return _usage("recall")
+            scope = queue.pop(0)
         else:
             question.append(word)
     if not question:
-        return _usage("usage: ogcode recall QUESTION [--conversation TAG] [--json]")
+        return _usage("recall")
     library = open_library(here, _conversation(here, scope) if scope else None)
 
     async def answer() -> str:
@@ -147,7 +158,7 @@ def _status(here: Here, *, as_json: bool) -> int:
         "pending": [job.id for job in waiting if isinstance(job, Job) and not job.upgrade],
         "to_upgrade": [job.id for job in waiting if isinstance(job, Job) and job.upgrade],
         "broken": [str(job) for job in waiting if not isinstance(job, Job)],
-        "log": _tail(here.root.store / "scribe.log", 5),
+        "log": [] if here.root.store.is_symlink() else _tail(here.root.store / "scribe.log", 5),
     }
     if as_json:
         _out(json.dumps(told))
@@ -160,9 +171,10 @@ def _status(here: Here, *, as_json: bool) -> int:
 
 def _tail(path: Path, lines: int) -> list[str]:
     try:
-        return path.read_text("utf-8", "replace").splitlines()[-lines:]
+        told = path.read_text("utf-8", "replace") if path.is_file() and not path.is_symlink() else ""
     except OSError:
         return []
+    return told.splitlines()[-lines:]
 
 
 def _wait(here: Here, seconds: float) -> int:
@@ -192,11 +204,9 @@ def _until(holds: Callable[[], bool], seconds: float) -> bool:
 
 
 def _sessions(here: Here, *, as_json: bool) -> int:
-    from ogcode.agent.transcript import is_own, recollect
+    from ogcode.agent.transcript import own_sessions, recollect
 
-    for path in sorted(here.root.sessions.glob("*.jsonl"), key=lambda each: -each.stat().st_mtime):
-        if not is_own(path, here.seal):
-            continue
+    for path in own_sessions(here.root.sessions, here.seal):
         past = recollect(path)
         first = past.said[0][0] if past.said else ""
         told = {"session_id": past.session_id, "turns": past.turns, "top": past.top, "first": first}
@@ -215,8 +225,8 @@ async def _models(here: Here) -> int:
     return 0
 
 
-def _usage(text: str) -> int:
-    sys.stderr.write(f"{text}\n")
+def _usage(name: str) -> int:
+    sys.stderr.write(f"{_USAGES[name]}\n")
     return 2
 
 

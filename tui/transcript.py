@@ -99,8 +99,10 @@ class Transcript(VerticalScroll, can_focus=False):
             await self.remove_children(oldest)
             told = f"{self._dropped:,} earlier blocks are not shown; they are in the session and in memory"
             await self.mount(Line(told), before=0)
-        if self.scroll_y < self.max_scroll_y:
+        if self._anchor_released:  # a reader has scrolled up: what is read stays where it is
             self.scroll_to(y=self.scroll_y - height + 1, animate=False)
+        else:
+            self.anchor()
 
     @on(Happened)
     async def show(self, happened: Happened) -> None:

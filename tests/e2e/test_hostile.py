@@ -37,15 +37,11 @@ def trapped(tmp_path: Path) -> Iterator[Trap]:
     ("arguments", "code"),
     [
         (["--version"], 0),
-        (["--help"], 0),
         (["memory", "list"], 0),
-        (["memory", "search", "policy"], 0),
         (["memory", "show", "2026-01-01T000000Z--deadbeef"], 42),
         (["memory", "status"], 0),
         (["memory", "wait", "0.2"], 0),
-        (["memory", "path"], 0),
         (["sessions"], 0),
-        (["models"], 0),
         (["recall", "what is the policy?"], 0),
         (["-p", "-c", "go on"], 42),
         (["-p", "-r", SESSION, "go on"], 42),
@@ -138,9 +134,7 @@ def test_a_folder_can_not_pass_itself_off_as_another_trusted_repository(tmp_path
     for arguments in (
         ["-p", "go", "--mode", "yolo", "--memory-wait", "0.5"],
         ["memory", "list"],
-        ["memory", "search", "zebra"],
         ["memory", "status"],
-        ["memory", "wait", "0.2"],
         ["sessions"],
         ["recall", "zebra"],
     ):
@@ -173,35 +167,34 @@ def test_another_folder_in_the_place_of_a_trusted_one_is_not_believed(place: Pla
     assert WORD not in json.dumps(server.chats)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        Call("read", {"path": "out/secret.txt"}),
-        Call("read", {"path": "direct"}),
-        Call("read", {"path": "../outside/secret.txt"}),
-        Call("grep", {"pattern": "zebra", "path": "out"}),
-        Call("grep", {"pattern": "zebra"}),
-        Call("glob", {"pattern": "out/*"}),
-        Call("glob", {"pattern": "**/*.txt"}),
-        Call("edit", {"path": "direct", "old": "a zebra", "new": "gone"}),
-        Call("write", {"path": "out/secret.txt", "content": "gone"}),
-        Call("write", {"path": "out/new.txt", "content": "new"}),
-        Call("write", {"path": "dangling", "content": "new"}),
-    ],
-    ids=lambda call: f"{call.name} {' '.join(map(str, call.arguments.values()))}",
-)
-def test_no_tool_goes_through_a_link_out_of_the_workspace(place: Place, serve: Serve, call: Call) -> None:
+def test_no_tool_goes_through_a_link_out_of_the_workspace(place: Place, serve: Serve) -> None:
     outside = place.folder.parent / "outside"
     outside.mkdir()
     (outside / "secret.txt").write_text("a zebra", "utf-8")
     (place.folder / "out").symlink_to(outside)
     (place.folder / "direct").symlink_to(outside / "secret.txt")
     (place.folder / "dangling").symlink_to(outside / "made")
-    server = serve(playing([call, Say("ok")]))
+    refused = (
+        Call("read", {"path": "out/secret.txt"}),
+        Call("read", {"path": "direct"}),
+        Call("read", {"path": "../outside/secret.txt"}),
+        Call("grep", {"pattern": "zebra", "path": "out"}),
+        Call("edit", {"path": "direct", "old": "a zebra", "new": "gone"}),
+        Call("write", {"path": "out/secret.txt", "content": "gone"}),
+        Call("write", {"path": "out/new.txt", "content": "new"}),
+        Call("write", {"path": "dangling", "content": "new"}),
+    )
+    blind = (
+        Call("grep", {"pattern": "zebra"}),
+        Call("glob", {"pattern": "out/*"}),
+        Call("glob", {"pattern": "**/*.txt"}),
+    )
+    server = serve(playing([(*refused, *blind), Say("ok")]))
     place.run("-p", "go", "--trust", "--mode", "yolo", **model_of(server))
-    [told] = [message["content"] for message in server.chats[1]["messages"] if message["role"] == "tool"]
-    assert "a zebra" not in told
-    assert "outside" in told if "path" in call.arguments else "secret" not in told
+    told = [message["content"] for message in server.chats[1]["messages"] if message["role"] == "tool"]
+    assert [text for text in told if "a zebra" in text] == []
+    assert [text for text in told[: len(refused)] if "outside the workspace" not in text] == []
+    assert [text for text in told[len(refused) :] if "secret.txt" in text] == []
     assert everything_in(outside) == {str(outside / "secret.txt"): b"a zebra"}
 
 

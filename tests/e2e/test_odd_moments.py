@@ -31,18 +31,13 @@ def shell(place: Place, script: str, **environ: str) -> "subprocess.CompletedPro
         ("$O --version >&-", 0, "", ""),
         ("$O --version >/dev/full", 1, "", "ogcode: No space left on device\n"),
         ("set -o pipefail; $O --help | true", 0, "", ""),
-        ("$O memory list >&-", 0, "", "memory is empty here\n"),
-        ("$O -p go >&-", 0, "", ""),
         ("$O -p go >/dev/full", 1, "", "ogcode: No space left on device\n"),
         ("$O -p go 2>&-", 0, "fine\n", ""),
-        ("$O -p go 2>/dev/full", 0, "fine\n", ""),
         ("$O -p go <&-", 0, "fine\n", ""),
         ("$O -p - <&-", 42, "", "the prompt is empty"),
         ("unset HOME OGCODE_HOME; $O memory path >/dev/null", 0, "", ""),
-        ("mkdir d; cd d; rmdir ../d; $O --version", 0, "ogcode ", ""),
         ("mkdir d; cd d; rmdir ../d; $O -p go", 1, "", "ogcode: the working folder is gone; change to one"),
         ("mkdir d; cd d; rmdir ../d; $O -p go -C $HOME/repo", 0, "fine\n", ""),
-        ("cd /; $O -p go --memory off", 0, "fine\n", ""),
         ("d=$'d\\xff'; mkdir $d; cd $d; git init -q; $O -p go --memory-wait 9; $O memory list", 0, "fine\n2", ""),
         ("d=$'d\\xff'; mkdir $d; cd $d; git init -q; $O -p go >/dev/null; $O -p -c on", 0, "on too\n", ""),
         ("$O -p $'go \\xff' && $O -p -c on", 0, "fine\non too\n", ""),
@@ -71,6 +66,7 @@ def test_streams_and_folders_in_a_bad_state_cost_no_answer_and_no_traceback(
     [
         (["-p", "x", "--max-turns", "many"], 2, "--max-turns: 'many' is not a positive whole number"),
         (["-p", "x", "--time-limit", "nan"], 2, "--time-limit: 'nan' is not a positive number"),
+        (["-p", "x", "-r", ""], 2, "it names nothing; ogcode sessions lists"),
         (["memory", "wait", "long"], 2, "usage: ogcode memory"),
         (["memory", "wait", "nan"], 2, "usage: ogcode memory"),
         (["recall", "what", "--conversation"], 2, "usage: ogcode recall"),
@@ -92,7 +88,7 @@ def test_every_command_can_be_asked_how_it_is_used(place: Place, command: str) -
 def test_looking_at_a_memory_that_is_not_there_leaves_nothing_behind(place: Place, serve: Serve) -> None:
     before = everything_in(place.folder)
     environ = model_of(serve(playing([Call("project_memory_recall", {"question": "x"}), Say("ok")])))
-    for arguments in (["memory", "list"], ["recall", "x"], ["sessions"], ["-p", "go", "--memory", "read"]):
+    for arguments in (["memory", "list"], ["-p", "go", "--memory", "read"]):
         assert place.run(*arguments, **environ).returncode == 0
     assert everything_in(place.folder) == before
     assert not place.folder.joinpath(".ogcode").exists()
@@ -108,7 +104,7 @@ def test_without_a_writable_home_a_run_goes_on_and_says_what_that_means(place: P
     assert "SAY MOO" in json.dumps(server.chats[0])
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_while_a_command_runs_ends_it_and_records_the_turn(
     place: Place, serve: Serve, number: signal.Signals, code: int
 ) -> None:
@@ -157,7 +153,7 @@ def test_a_run_under_nohup_outlives_its_terminal(place: Place, serve: Serve) -> 
 def test_a_time_limit_ends_a_running_command_and_the_turn_is_remembered(place: Place, serve: Serve) -> None:
     server = serve(playing([SLOW], scribe=Fail(401)))
     told = place.result(
-        *("-p", "go", "--trust", "--mode", "yolo", "--time-limit", "1.5", "--memory-wait", "9"), **model_of(server)
+        *("-p", "go", "--trust", "--mode", "yolo", "--time-limit", "1", "--memory-wait", "9"), **model_of(server)
     )
     assert (told["exit_code"], told["subtype"], told["memory"]["pending"]) == (3, "error_time_limit", False)
     assert 'outcome: "limit"' in place.notes[0].read_text("utf-8")
@@ -204,10 +200,7 @@ def test_a_session_that_has_to_be_mended_does_not_become_the_latest_one(place: P
     assert again["session_id"] == latest["session_id"] != killed["session_id"]
 
 
-@pytest.mark.parametrize("command", [["sessions"], ["memory", "list"], ["memory", "status"], ["-p", "-c", "on"]])
-def test_pipes_links_and_folders_in_the_place_of_files_hold_nobody_up(
-    place: Place, serve: Serve, command: list[str]
-) -> None:
+def test_pipes_links_and_folders_in_the_place_of_files_hold_nobody_up(place: Place, serve: Serve) -> None:
     server = serve(playing([Say("one"), Say("two")]))
     place.run("-p", "go", "--trust", "--memory-wait", "9", **model_of(server))
     store = place.folder / ".ogcode"
@@ -217,8 +210,9 @@ def test_pipes_links_and_folders_in_the_place_of_files_hold_nobody_up(
         store.joinpath(name).symlink_to("nowhere")
     for name in ("sessions/z.jsonl", "locks/session-z", "memory/z.md", "spool/z.json", "../AGENTS.md"):
         store.joinpath(name).mkdir()
-    done = place.run(*command, **model_of(server))
-    assert (done.returncode, "go" in done.stdout or "two" in done.stdout or "notes: 1" in done.stdout) == (0, True)
+    for command, shown in ((["sessions"], "go"), (["memory", "status"], "notes: 1"), (["-p", "-c", "on"], "two")):
+        done = place.run(*command, **model_of(server))
+        assert (done.returncode, shown in done.stdout) == (0, True), command
 
 
 def test_rules_and_facts_of_the_user_may_be_links_and_those_of_a_repository_stay_inside(
@@ -248,3 +242,9 @@ def end_scribe(place: Place) -> None:
             continue
         if b"ogcode.scribe" in words and bytes(place.folder) in words:
             os.kill(int(process.name), signal.SIGKILL)
+
+
+def test_a_key_that_is_no_secret_takes_no_letters_out_of_what_a_server_says(place: Place, serve: Serve) -> None:
+    server = serve(playing([Fail(400, {"error": {"message": "the maximum context length is exceeded"}})] * 2))
+    done = place.run("-p", "go", **model_of(server) | {"OPENAI_API_KEY": "x"})
+    assert "larger than its window (the maximum context length is exceeded)" in done.stderr
