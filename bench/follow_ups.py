@@ -17,7 +17,9 @@ from ogcode.agent.events import ignore
 from ogcode.agent.models.choice import open_model
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.turn import Limits, ToolCall, Verdict
-from ogcode.tui.wiring import MEMORY_TOOLS, Choice, look_around, open_session, utc_now
+from ogcode.tui.earlier import Choice
+from ogcode.tui.place import look_around, utc_now
+from ogcode.tui.wiring import MEMORY_TOOLS, open_session
 
 FACTS = (
     (

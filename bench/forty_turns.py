@@ -20,7 +20,9 @@ from ogcode.agent.events import ignore
 from ogcode.agent.models.choice import open_model
 from ogcode.agent.tokens import count
 from ogcode.agent.turn import Limits, ToolCall, Verdict
-from ogcode.tui.wiring import Choice, look_around, open_session, utc_now
+from ogcode.tui.earlier import Choice
+from ogcode.tui.place import look_around, utc_now
+from ogcode.tui.wiring import open_session
 
 TURNS = 40
 

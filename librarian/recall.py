@@ -11,7 +11,8 @@ from ogcode.agent.fit import size
 from ogcode.agent.loop import run_turn
 from ogcode.agent.memory.markdown import cut
 from ogcode.agent.memory.search import Passage
-from ogcode.agent.model import Delta, Finished, Model, ModelError, Options, Prices, ToolSpec
+from ogcode.agent.model import Delta, Finished, Model, ModelError, Options, ToolSpec
+from ogcode.agent.models.around import Around
 from ogcode.agent.models.recover import may_be_calls
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Verdict
 from ogcode.librarian.library import Library
@@ -111,25 +112,13 @@ async def _yes(call: ToolCall) -> Verdict:  # noqa: ARG001  # all three tools ar
     return Verdict(allowed=True)
 
 
-class _LastWord:
+class _LastWord(Around):
     """A model that is told to answer when the steps or the tokens of a recall run out."""
 
     def __init__(self, model: Model) -> None:
-        self._model = model
+        super().__init__(model)
         self._spent = 0
         self._steps = 0
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def window(self) -> int:
-        return self._model.window
-
-    @property
-    def prices(self) -> Prices | None:
-        return self._model.prices
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, options: Options

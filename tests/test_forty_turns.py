@@ -9,7 +9,9 @@ from fake_server import Body, Call, FakeServer, Reply, Say, last_user
 from ogcode.agent.events import Event, TurnFinished
 from ogcode.agent.models.choice import open_model
 from ogcode.agent.turn import Limits, ToolCall, Turn, Verdict
-from ogcode.tui.wiring import Choice, look_around, open_session, utc_now
+from ogcode.tui.earlier import Choice
+from ogcode.tui.place import look_around, utc_now
+from ogcode.tui.wiring import open_session
 
 TURNS = 40
 

@@ -9,7 +9,9 @@ from ogcode.agent.events import ignore
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.prompt import system_prompt
 from ogcode.agent.tool import Tool
-from ogcode.tui.wiring import Choice, Here, look_around, open_session, utc_now
+from ogcode.tui.earlier import Choice
+from ogcode.tui.place import Here, look_around, utc_now
+from ogcode.tui.wiring import open_session
 
 HARD_CAP = 1_600
 TOOLS_CAP = 880

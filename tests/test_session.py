@@ -14,7 +14,9 @@ from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.session import Session
 from ogcode.agent.transcript import recollect
 from ogcode.agent.turn import Limits, ToolCall, Verdict
-from ogcode.tui.wiring import Choice, Here, SessionUnknown, finish_open_turns, look_around, open_session
+from ogcode.tui.earlier import Choice, SessionUnknown, finish_open_turns
+from ogcode.tui.place import Here, look_around
+from ogcode.tui.wiring import open_session
 
 FREE = Limits()
 NOW = datetime(2026, 9, 12, 9, 14, 12, tzinfo=UTC)

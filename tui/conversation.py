@@ -13,7 +13,9 @@ from ogcode.agent.permissions import Ask, Denial, Mode, Rules
 from ogcode.agent.turn import Limits, ToolCall, Turn
 from ogcode.tui.arguments import MODES
 from ogcode.tui.desk import NoteLine, Status
-from ogcode.tui.wiring import Choice, Here, MemorySwitch, approval, open_library, open_session, start_scribe
+from ogcode.tui.earlier import Choice
+from ogcode.tui.place import Here
+from ogcode.tui.wiring import MemorySwitch, approval, open_library, open_session, start_scribe
 
 LINGER = 30.0
 """Seconds that the scribe waits for the next turn while the app is open."""

@@ -15,8 +15,10 @@ from ogcode.agent.events import Event, Nested, ToolFinished, ToolStarted, TurnFi
 from ogcode.agent.models.scripted import ScriptFile
 from ogcode.agent.permissions import Rules
 from ogcode.agent.turn import Limits
+from ogcode.tui.earlier import Choice
 from ogcode.tui.headless import note_is_there
-from ogcode.tui.wiring import Choice, Here, Opened, approval, look_around, open_session, start_scribe, utc_now
+from ogcode.tui.place import Here, look_around, utc_now
+from ogcode.tui.wiring import Opened, approval, open_session, start_scribe
 
 LABEL = "[SCRIPTED MODEL: the answers are written beforehand; all else is real]"
 PATIENCE = 30.0

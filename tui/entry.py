@@ -40,7 +40,7 @@ def complain(error: Exception) -> int:
     from ogcode.agent.model import TRANSIENT, ModelError
     from ogcode.agent.secrets import known_secrets, scrub
     from ogcode.agent.trust import TrustBroken
-    from ogcode.tui.wiring import SessionUnknown
+    from ogcode.tui.earlier import SessionUnknown
 
     match error:
         case SessionUnknown():

@@ -13,19 +13,10 @@ from ogcode.agent.events import Event, ToolFinished, TurnFinished
 from ogcode.agent.permissions import Denial, Rules
 from ogcode.agent.turn import Limits, Turn
 from ogcode.tui.arguments import Arguments
+from ogcode.tui.earlier import Choice
 from ogcode.tui.output import Json, Outcome, Output, Started, StreamJson, Text
-from ogcode.tui.wiring import (
-    Choice,
-    Here,
-    Opened,
-    approval,
-    ignored_here,
-    look_around,
-    open_session,
-    rules_of,
-    start_scribe,
-    utc_now,
-)
+from ogcode.tui.place import Here, ignored_here, look_around, rules_of, utc_now
+from ogcode.tui.wiring import Opened, approval, open_session, start_scribe
 
 STDIN_LARGEST = 2_000_000
 """Bytes of stdin that become part of a prompt at most."""

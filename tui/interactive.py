@@ -10,7 +10,8 @@ from ogcode.agent.permissions import Rules
 from ogcode.agent.turn import Limits
 from ogcode.tui.arguments import Arguments
 from ogcode.tui.conversation import Conversation
-from ogcode.tui.wiring import Choice, Here, ignored_here, look_around, rules_of, utc_now
+from ogcode.tui.earlier import Choice
+from ogcode.tui.place import Here, ignored_here, look_around, rules_of, utc_now
 
 
 def run_interactive(given: Arguments, folder: Path) -> int:

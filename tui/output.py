@@ -10,7 +10,7 @@ from ogcode.agent.events import Answered, Event, Nested, Retrying, ToolFinished,
 from ogcode.agent.permissions import Denial
 from ogcode.agent.turn import Turn
 from ogcode.agent.version import VERSION
-from ogcode.tui.wiring import Here
+from ogcode.tui.place import Here
 
 FORMAT = 1
 """Version of the JSON shapes."""

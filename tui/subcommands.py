@@ -10,7 +10,9 @@ from pathlib import Path
 
 from ogcode.agent.clean import clean
 from ogcode.agent.events import ignore
-from ogcode.tui.wiring import Here, SessionUnknown, look_around, open_library, start_scribe, utc_now
+from ogcode.tui.earlier import SessionUnknown
+from ogcode.tui.place import Here, look_around, utc_now
+from ogcode.tui.wiring import open_library, start_scribe
 
 _USAGES = {
     "recall": "usage: ogcode recall QUESTION [--conversation TAG] [--json]",

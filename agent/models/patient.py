@@ -11,11 +11,11 @@ from ogcode.agent.model import (
     ModelError,
     Options,
     Overloaded,
-    Prices,
     RateLimited,
     Restarted,
     ToolSpec,
 )
+from ogcode.agent.models.around import Around
 from ogcode.agent.models.wire import NotListening
 from ogcode.agent.turn import Message
 
@@ -26,7 +26,7 @@ QUICK = 0.3
 QUICK_TRIES = 2
 
 
-class Patient:
+class Patient(Around):
     """Asks `model` up to `attempts` times, with growing pauses between."""
 
     def __init__(
@@ -37,22 +37,10 @@ class Patient:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = random.random,
     ) -> None:
-        self._model = model
+        super().__init__(model)
         self._attempts = attempts
         self._sleep = sleep
         self._random = random
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def window(self) -> int:
-        return self._model.window
-
-    @property
-    def prices(self) -> Prices | None:
-        return self._model.prices
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, options: Options

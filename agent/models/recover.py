@@ -5,7 +5,8 @@ import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 
 from ogcode.agent.fit import size
-from ogcode.agent.model import Delta, Finished, Model, Options, Prices, Restarted, Text, ToolSpec
+from ogcode.agent.model import Delta, Finished, Options, Restarted, Text, ToolSpec
+from ogcode.agent.models.around import Around
 from ogcode.agent.turn import Message, ToolCall, Usage
 
 _Found = tuple[list[tuple[str, dict[str, object]]], str]
@@ -19,23 +20,8 @@ _STARTS = ("```json", "```tool_call", "```xml", "```\n", "<tool_call", "<functio
 _DECODER = json.JSONDecoder(strict=False)  # small models put line feeds into strings
 
 
-class Recovering:
+class Recovering(Around):
     """A model whose calls are calls, also when it writes them as text."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def window(self) -> int:
-        return self._model.window
-
-    @property
-    def prices(self) -> Prices | None:
-        return self._model.prices
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, options: Options

@@ -48,7 +48,7 @@ def terminal(tmp_path: Path, serve: Callable[..., FakeServer]) -> "pexpect.spawn
         env=environ,
         dimensions=(30, 100),
         encoding="utf-8",
-        timeout=40,  # type: ignore[arg-type]  # os._Environ is asked for
+        timeout=40,
     )
 
 

@@ -1,0 +1,22 @@
+"""A model around another: what stays the same."""
+
+from ogcode.agent.model import Model, Prices
+
+
+class Around:
+    """Bears the name, the window and the prices of the model inside; what is built on it says how it streams."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def window(self) -> int:
+        return self._model.window
+
+    @property
+    def prices(self) -> Prices | None:
+        return self._model.prices

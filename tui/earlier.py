@@ -1,0 +1,85 @@
+"""Earlier sessions: which one to go on with, and the turns that a kill left open in them."""
+
+import contextlib
+import uuid
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ogcode.agent.durable import Lock
+from ogcode.agent.memory.capture import Place, capture
+from ogcode.agent.memory.job import Job
+from ogcode.agent.memory.spool import add_job
+from ogcode.agent.prompt import Previous
+from ogcode.agent.session import Record, own_tokens, reopened
+from ogcode.agent.transcript import Past, Transcript, is_own, latest, own_sessions, recollect
+from ogcode.agent.turn import Turn
+from ogcode.tui.place import Here
+
+
+class SessionUnknown(Exception):
+    """No such session; the text says which there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which session to go on with."""
+
+    resume: str = ""
+    """A session id or the start of one."""
+    latest: bool = False
+    fork: bool = False
+
+
+def chosen_session(here: Here, choice: Choice) -> Path | None:
+    if choice.latest:
+        path = latest(here.root.sessions, here.root.top, here.seal)
+        if path is None:
+            raise SessionUnknown(f"there is no earlier session in {here.root.top}; start one without --continue")
+        return path
+    if not choice.resume:
+        return None
+    near = [path for path in own_sessions(here.root.sessions, here.seal) if path.stem.startswith(choice.resume)]
+    if not near:
+        raise SessionUnknown(f"there is no session '{choice.resume}' in {here.root.path}; ogcode sessions lists them")
+    if len(near) > 1:
+        raise SessionUnknown(f"'{choice.resume}' could be {', '.join(path.stem[:12] for path in near[:6])}; name one")
+    return near[0]
+
+
+def forked(past: Past) -> Past:
+    done = past.turns - (past.open_turn is not None)  # one that is running elsewhere is not of this conversation
+    return replace(past, session_id=uuid.uuid4().hex, parents={**past.parents, past.session_id: done}, open_turn=None)
+
+
+def lock_file(here: Here, session_id: str) -> Path:
+    return here.root.locks / f"session-{session_id}"
+
+
+def recorder(here: Here) -> Record:
+    def record(turn: Turn, place: Place) -> Job:
+        return add_job(here.root.store, capture(turn, place, here.root.top, here.secrets), here.seal)
+
+    return record
+
+
+def finish_open_turns(here: Here) -> None:
+    """Record the turns that a kill left open, where nobody holds their sessions; what fails is left for next time."""
+    for path in here.root.locks.glob("session-*"):
+        with contextlib.suppress(OSError):  # what is no lock, such as a link, or a full disk
+            if lock := Lock.take(path):
+                try:
+                    _finish_open_turn(here, here.root.sessions / f"{path.name.removeprefix('session-')}.jsonl")
+                except OSError:
+                    lock.release()
+                    continue
+                lock.release(remove=True)
+
+
+def _finish_open_turn(here: Here, path: Path) -> None:
+    if not is_own(path, here.seal) or (left := (past := recollect(path)).open_turn) is None:
+        return
+    turn = reopened(left.progress.turn("interrupted"))
+    place = Place(past.session_id, left.number, left.started, left.model, left.window)
+    job = None if turn.empty else recorder(here)(turn, place)
+    ended = Previous(left.number, turn.answer, turn.outcome, job.id if job else "", job.changed if job else ())
+    Transcript(path).turn_finished(turn, ended, own_tokens(turn))
