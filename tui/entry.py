@@ -38,6 +38,7 @@ def complain(error: Exception) -> int:
     from ogcode.agent.clean import clean
     from ogcode.agent.config import ConfigBroken
     from ogcode.agent.model import TRANSIENT, ModelError
+    from ogcode.agent.models.choice import NoModel
     from ogcode.agent.secrets import known_secrets, scrub
     from ogcode.agent.trust import TrustBroken
     from ogcode.tui.earlier import SessionUnknown
@@ -61,8 +62,9 @@ def complain(error: Exception) -> int:
         import traceback
 
         traceback.print_exception(error)
+    told = text if isinstance(error, NoModel) else " ".join(text.split())
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"ogcode: {clean(scrub(' '.join(text.split()), known_secrets(os.environ)))}\n")
+        sys.stderr.write(f"ogcode: {clean(scrub(told, known_secrets(os.environ)))}\n")
     return code
 
 
