@@ -674,6 +674,14 @@ def test_the_app_loads_nothing_heavy_before_its_first_paint() -> None:
     assert found.stdout.strip() == ""
 
 
+async def test_keys_that_come_before_the_prompt_has_the_focus_are_not_lost() -> None:
+    async with running(stage := Stage()) as pilot:
+        pilot.app.set_focus(None)
+        await pilot.press(*"hi", "enter")
+        await sees(pilot, "echo: hi")
+        assert stage.asked == ["hi"]
+
+
 def terminal(**more: str) -> "pexpect.spawn[str]":
     code = f"""
 import sys

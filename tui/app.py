@@ -13,6 +13,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.events import Key
 from textual.keys import Keys
 from textual.widgets import Static
 from textual.worker import Worker
@@ -99,6 +100,13 @@ class Ogcode(App[int]):
             await transcript.say(notice, "warning")
         if self._first_prompt:
             await self._send(self._first_prompt)
+
+    def on_key(self, event: Key) -> None:
+        """Give the prompt the keys that come before it has the focus: what is typed early is not lost."""
+        if self.focused is None and len(self.screen_stack) == 1 and (event.is_printable or event.key == "enter"):
+            event.stop()
+            self._prompt.focus()
+            self._prompt.post_message(Key(event.key, event.character))
 
     @property
     def _transcript(self) -> Transcript:

@@ -68,7 +68,7 @@ def test_stdin_is_the_prompt_or_is_added_to_it(place: Place, serve: Serve) -> No
     [
         ([Fail(404, {"error": {"message": "no such model"}})], [], 1, "fake"),
         ([Fail(401, {"error": {"message": "bad key"}})], [], 1, "key"),
-        ([Fail(500, "down", {"Retry-After": "0"})] * 9, [], 75, "127.0.0.1"),
+        ([Fail(429, "slow down", {"Retry-After": "86400"})], [], 75, "24 hours"),
         ([*FIX], ["--max-turns", "1"], 53, "turns"),
         ([Call("glob", {"pattern": "*"})] * 9, [], 53, "repeated"),
         ([*FIX], ["--max-tokens", "10"], 54, "tokens"),
