@@ -10,7 +10,8 @@ from ogcode.agent.durable import append_line, make_folder
 from ogcode.agent.events import Answered, Emit, Event, Nested, Retrying, TurnFinished
 from ogcode.agent.model import Model, ModelError
 from ogcode.agent.permissions import Ask, Denial, Mode, Rules
-from ogcode.agent.turn import Limits, ToolCall, Turn
+from ogcode.agent.tools.preview import DOOMED, preview
+from ogcode.agent.turn import Limits, ToolCall, Turn, Verdict
 from ogcode.tui.arguments import MODES
 from ogcode.tui.desk import NoteLine, Status
 from ogcode.tui.earlier import Choice
@@ -78,8 +79,13 @@ class Conversation:
                     pass
             emit(event)
 
+        async def worth_asking(call: ToolCall, why: str) -> Verdict:
+            """Ask the person, but not about what would fail anyhow."""
+            shown = self.preview(call)
+            return Verdict(False, shown) if shown.startswith(DOOMED) else await approve(call, why)
+
         denials = list[Denial]()
-        decide = approval(self._here, self._opened, approve, mode=self._mode, rules=self._rules, denials=denials)
+        decide = approval(self._here, self._opened, worth_asking, mode=self._mode, rules=self._rules, denials=denials)
         try:
             return await self._opened.session.ask(text, emit=watch, approve=decide, limits=self._limits)
         finally:
@@ -155,8 +161,6 @@ class Conversation:
             return f"{note_id} can't be read: {error.strerror}"
 
     def preview(self, call: ToolCall) -> str:
-        from ogcode.agent.tools.preview import preview
-
         return preview(self._here.workspace(), call)
 
     def history(self) -> Sequence[str]:

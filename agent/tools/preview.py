@@ -15,6 +15,9 @@ _MOST_LINES = 400
 _MOST_COMPARED = 4_000
 _GAP = re.compile(r"[ \t]{100,}")
 """Blanks that would push the rest of a command out of sight."""
+DOOMED = "this will fail: "
+"""How the preview of a change begins that can't be made as it was asked for."""
+
 _HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@", re.MULTILINE)
 
 
@@ -37,7 +40,7 @@ def preview(workspace: Workspace, call: ToolCall) -> str:
                 every = given.get("all") in (True, "true")
                 return _diff(workspace, path, planned_edit(workspace, path, old, new, every=every))
     except (ToolError, OSError, ValueError) as error:
-        return _bounded(f"this will fail: {clean(str(error))}")
+        return _bounded(f"{DOOMED}{clean(str(error))}")
     return _bounded("\n".join(f"{clean(key)}: {clean(str(value))}" for key, value in given.items()))
 
 

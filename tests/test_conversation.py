@@ -1,0 +1,103 @@
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from ogcode.agent.events import Event, ToolFinished, ignore
+from ogcode.agent.models.scripted import ScriptedModel
+from ogcode.agent.permissions import Rules
+from ogcode.agent.turn import Limits, ToolCall, Verdict
+from ogcode.tui.conversation import Conversation
+from ogcode.tui.earlier import Choice
+from ogcode.tui.place import Here, look_around, utc_now
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Here:
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / "a.py").write_text("x = 1\n", "utf-8")
+    environ = {"HOME": str(tmp_path), "OGCODE_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"}
+    return look_around(tmp_path / "repo", environ, utc_now, trust=True)
+
+
+def begin(here: Here, model: ScriptedModel) -> Conversation:
+    return Conversation(here, model, Choice(), mode="ask", rules=Rules(), limits=Limits(), memory="on")
+
+
+async def yes(call: ToolCall, why: str) -> Verdict:
+    return Verdict(True)
+
+
+def edit(old: str, new: str) -> ToolCall:
+    return ToolCall("", "edit", json.dumps({"path": "a.py", "old": old, "new": new}))
+
+
+async def test_nobody_is_asked_about_an_edit_that_would_fail(here: Here) -> None:
+    asked = list[str]()
+    events = list[Event]()
+
+    async def ask(call: ToolCall, why: str) -> Verdict:
+        asked.append(call.arguments)
+        return Verdict(True)
+
+    model = ScriptedModel(edit("nowhere", "y"), edit("x = 1", "x = 2"), "done")
+    await begin(here, model).ask("go", emit=events.append, approve=ask)
+    assert len(asked) == 1
+    first = next(event for event in events if isinstance(event, ToolFinished))
+    assert "this will fail: old is not in a.py" in first.output
+    assert (here.root.top / "a.py").read_text("utf-8") == "x = 2\n"
+
+
+async def test_the_status_shows_what_the_turn_used_and_the_note_that_waits(here: Here) -> None:
+    desk = begin(here, ScriptedModel("done"))
+    turn = await desk.ask("go", emit=ignore, approve=yes)
+    status = desk.status()
+    assert status.turn_tokens == turn.usage.tokens
+    assert status.replay_tokens == turn.usage.tokens
+    assert status.notes + status.pending == 1
+    assert status.scripted
+
+
+async def test_a_note_that_waits_is_listed_and_read(here: Here) -> None:
+    desk = begin(here, ScriptedModel("The ZEBRA is done.", ToolCall("", "glob", "{}"), "x"))
+    await desk.ask("about the zebra", emit=ignore, approve=yes)
+    [line] = desk.notes("zebra")
+    assert "ZEBRA" in desk.read_note(line.id)
+    assert desk.read_note("nothing") == "nothing is gone"
+
+
+async def test_a_new_session_knows_nothing_of_the_old_one(here: Here) -> None:
+    model = ScriptedModel("ANSWER-ONE", "two")
+    desk = begin(here, model)
+    await desk.ask("first", emit=ignore, approve=yes)
+    before = desk.session_id
+    desk.new_session()
+    await desk.ask("second", emit=ignore, approve=yes)
+    assert desk.session_id != before
+    assert "ANSWER-ONE" not in model.asked[1][1].content
+
+
+async def test_prompts_are_kept_for_the_project(here: Here) -> None:
+    desk = begin(here, ScriptedModel())
+    desk.remember_prompt("one\ntwo")
+    assert list(desk.history()) == ["one\ntwo"]
+    desk.close()
+    assert list(begin(here, ScriptedModel()).history()) == ["one\ntwo"]
+
+
+async def test_an_interrupted_turn_has_its_note_all_the_same(here: Here) -> None:
+    waits = asyncio.Event()
+
+    async def hang(call: ToolCall, why: str) -> Verdict:
+        waits.set()
+        await asyncio.Event().wait()
+        return Verdict(True)
+
+    desk = begin(here, ScriptedModel(edit("x = 1", "x = 2")))
+    task = asyncio.ensure_future(desk.ask("go", emit=ignore, approve=hang))
+    await waits.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert desk.status().notes + desk.status().pending == 1
