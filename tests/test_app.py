@@ -33,14 +33,14 @@ from ogcode.agent.events import (
 )
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import ToolCall, Usage
-from ogcode.tui.app import Ogcode
-from ogcode.tui.approval import ApprovalCard
-from ogcode.tui.blocks import Fold
 from ogcode.tui.desk import Ask, NoteLine
-from ogcode.tui.memory_screen import MemoryScreen
-from ogcode.tui.prompt import Prompt
-from ogcode.tui.status import status_line
-from ogcode.tui.transcript import MOUNTED, Transcript
+from ogcode.tui.screen.app import Ogcode
+from ogcode.tui.screen.approval import ApprovalCard
+from ogcode.tui.screen.blocks import Fold
+from ogcode.tui.screen.memory_screen import MemoryScreen
+from ogcode.tui.screen.prompt import Prompt
+from ogcode.tui.screen.status import status_line
+from ogcode.tui.screen.transcript import MOUNTED, Transcript
 
 ROOT = Path(__file__).resolve().parents[1]
 BASH = ToolCall("c1", "bash", json.dumps({"command": "make test"}))
@@ -667,9 +667,8 @@ async def test_nothing_that_others_wrote_is_markup_or_an_escape(text: str) -> No
 
 
 def test_the_app_loads_nothing_heavy_before_its_first_paint() -> None:
-    code = (
-        "import sys, ogcode.tui.app; print(*sorted({'httpx', 'litellm', 'sqlite3', 'tiktoken'} & sys.modules.keys()))"
-    )
+    heavy = {"httpx", "litellm", "sqlite3", "tiktoken"}
+    code = f"import sys, ogcode.tui.screen.app; print(*sorted({heavy} & sys.modules.keys()))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert found.stdout.strip() == ""
 
@@ -686,7 +685,7 @@ def terminal(**more: str) -> "pexpect.spawn[str]":
     code = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
-from ogcode.tui.app import run_app
+from ogcode.tui.screen.app import run_app
 from stage import Stage, waiting
 sys.exit(run_app(Stage([waiting()])))
 """

@@ -9,8 +9,8 @@ from textual.pilot import Pilot
 
 from ogcode.agent.events import Nested, ReasoningDelta, ToolFinished, ToolStarted, Warned
 from ogcode.agent.turn import ToolCall
-from ogcode.tui.app import Ogcode
-from ogcode.tui.prompt import Prompt
+from ogcode.tui.screen.app import Ogcode
+from ogcode.tui.screen.prompt import Prompt
 
 Snap = Callable[..., bool]
 

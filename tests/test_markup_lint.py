@@ -87,7 +87,7 @@ def faults(source: str) -> list[str]:
     return [f"line {line}: {fault}" for line, fault in sorted(found)]
 
 
-@pytest.mark.parametrize("file", sorted(TUI.glob("*.py")), ids=lambda file: file.name)
+@pytest.mark.parametrize("file", sorted(TUI.rglob("*.py")), ids=lambda file: file.name)
 def test_no_widget_reads_markup_in_what_others_wrote(file: Path) -> None:
     assert faults(file.read_text("utf-8")) == []
 

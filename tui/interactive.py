@@ -30,7 +30,7 @@ def run_interactive(given: Arguments, folder: Path) -> int:
         desk = asyncio.run(_desk(given, here, rules))
     except NoModel as error:
         return _offer_demo(error)
-    from ogcode.tui.app import run_app
+    from ogcode.tui.screen.app import run_app
 
     code = run_app(desk, first_prompt=given.prompt or "")
     if desk.turns:

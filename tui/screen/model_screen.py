@@ -13,9 +13,9 @@ from textual.widgets.option_list import Option
 
 from ogcode.agent.clean import clean
 from ogcode.agent.model import ModelError
-from ogcode.tui.blocks import flat
 from ogcode.tui.desk import Desk
-from ogcode.tui.status import StatusLine
+from ogcode.tui.screen.blocks import flat
+from ogcode.tui.screen.status import StatusLine
 
 
 class ModelScreen(Screen[str | None]):

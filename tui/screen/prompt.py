@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from ogcode.agent.clean import clean
-from ogcode.tui.commands import Suggestions, matching
+from ogcode.tui.screen.commands import Suggestions, matching
 
 _LONG = 2000
 _TALL = 20

@@ -21,16 +21,16 @@ from textual.worker import Worker
 from ogcode.agent.events import Answered, Event, Retrying, TextDelta, ToolFinished, ToolStarted, TurnFinished
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import Outcome, ToolCall, Verdict
-from ogcode.tui.approval import ApprovalCard, Approvals
-from ogcode.tui.blocks import Fold, flat
-from ogcode.tui.commands import HELP, Suggestions, nearest, parse
 from ogcode.tui.desk import Desk
-from ogcode.tui.markdown import STYLES
-from ogcode.tui.memory_screen import MemoryScreen
-from ogcode.tui.model_screen import ModelScreen
-from ogcode.tui.prompt import Prompt
-from ogcode.tui.status import Activity, StatusLine
-from ogcode.tui.transcript import Happened, Transcript, TurnOver
+from ogcode.tui.screen.approval import ApprovalCard, Approvals
+from ogcode.tui.screen.blocks import Fold, flat
+from ogcode.tui.screen.commands import HELP, Suggestions, nearest, parse
+from ogcode.tui.screen.markdown import STYLES
+from ogcode.tui.screen.memory_screen import MemoryScreen
+from ogcode.tui.screen.model_screen import ModelScreen
+from ogcode.tui.screen.prompt import Prompt
+from ogcode.tui.screen.status import Activity, StatusLine
+from ogcode.tui.screen.transcript import Happened, Transcript, TurnOver
 
 _MODES = ("ask", "edit", "plan", "auto")
 _AGAIN = 2.0

@@ -13,8 +13,8 @@ from textual.widgets import Input, Static
 
 from ogcode.agent.clean import clean
 from ogcode.agent.turn import ToolCall, Verdict
-from ogcode.tui.blocks import flat
-from ogcode.tui.diff import painted
+from ogcode.tui.screen.blocks import flat
+from ogcode.tui.screen.diff import painted
 
 _BLIND = 0.3
 """Seconds without a key before a new card takes one: what is typed until then is meant for the prompt."""

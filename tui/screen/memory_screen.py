@@ -12,9 +12,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ogcode.agent.clean import clean
-from ogcode.tui.blocks import flat
 from ogcode.tui.desk import Desk, NoteLine
-from ogcode.tui.status import StatusLine
+from ogcode.tui.screen.blocks import flat
+from ogcode.tui.screen.status import StatusLine
 
 
 class MemoryScreen(Screen[None]):

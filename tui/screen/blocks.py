@@ -13,8 +13,8 @@ from textual.widgets import Static
 from ogcode.agent.clean import clean
 from ogcode.agent.events import Event, ToolFinished, ToolStarted, TurnFinished, Warned
 from ogcode.agent.turn import ToolCall
-from ogcode.tui.diff import painted
-from ogcode.tui.status import short
+from ogcode.tui.screen.diff import painted
+from ogcode.tui.screen.status import short
 
 _FIRST = ("command", "question", "path", "pattern", "name", "file", "folder", "query", "topic")
 _RECALLS = ("memory_recall", "project_memory_recall")

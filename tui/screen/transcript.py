@@ -20,8 +20,8 @@ from ogcode.agent.events import (
     TurnFinished,
     Warned,
 )
-from ogcode.tui.blocks import Ending, Fold, Line, ReasoningBlock, ToolBlock, UserBlock
-from ogcode.tui.markdown import Answer, LiveAnswer
+from ogcode.tui.screen.blocks import Ending, Fold, Line, ReasoningBlock, ToolBlock, UserBlock
+from ogcode.tui.screen.markdown import Answer, LiveAnswer
 
 MOUNTED = 200
 _BATCH = 20
