@@ -88,6 +88,9 @@ def ignore(event: Event) -> None:  # an Emit
     """Report to nobody."""
 
 
+CUT_SHORT = "error: cut short; what it had done by then is not known"
+
+
 class Progress:
     """A turn so far, folded from its events; the same for a running, a cancelled and a killed turn."""
 
@@ -124,6 +127,10 @@ class Progress:
                 self.steps.append(Step(call.name, call.arguments, failed))
             case Nested(_, Answered(_, _, usage)):
                 self.usage += usage
+
+    def unanswered(self) -> tuple[ToolFinished, ...]:
+        """Give the calls that were cut short the answers that they will not get any more."""
+        return tuple(ToolFinished(call, CUT_SHORT, failed=True) for call in self._running.values())
 
     def turn(self, outcome: Outcome, cause: Cause = "", reason: str = "") -> Turn:
         return Turn(

@@ -14,7 +14,7 @@ from ogcode.agent.model import TRANSIENT, Model, ModelError, Who
 from ogcode.agent.prompt import Previous, preface
 from ogcode.agent.tool import Tool
 from ogcode.agent.transcript import Past, Transcript
-from ogcode.agent.turn import Limits, Opening, Turn, Usage
+from ogcode.agent.turn import Cause, Limits, Opening, Outcome, Turn, Usage
 
 Ledger = Callable[[Usage, Who, Place], None]
 """Puts what a request has used on record."""
@@ -94,6 +94,11 @@ class Session:
             progress.add(event)
             report(event)
 
+        def cut_short(outcome: Outcome, cause: Cause, reason: str) -> Turn:
+            for event in progress.unanswered():
+                from_tool(event)
+            return progress.turn(outcome, cause, reason)
+
         try:
             async with asyncio.timeout(limits.seconds) as clock:
                 turn = await run_turn(
@@ -106,17 +111,17 @@ class Session:
                     progress=progress,
                 )
         except asyncio.CancelledError:
-            self._finish(progress.turn("interrupted", "", "interrupted by the user"), place, keep, emit)
+            self._finish(cut_short("interrupted", "", "interrupted by the user"), place, keep, emit)
             raise
         except TimeoutError as error:
             if not clock.expired():  # a file system's, of a tool
-                self._finish(progress.turn("failed", "error", f"{error or 'timed out'}"), place, keep, emit)
+                self._finish(cut_short("failed", "error", f"{error or 'timed out'}"), place, keep, emit)
                 raise
-            turn = progress.turn("limit", "time", f"the time limit of {limits.seconds or 0:g} s was reached")
+            turn = cut_short("limit", "time", f"the time limit of {limits.seconds or 0:g} s was reached")
         except ModelError as error:
-            turn = progress.turn("failed", "provider" if isinstance(error, TRANSIENT) else "error", str(error))
+            turn = cut_short("failed", "provider" if isinstance(error, TRANSIENT) else "error", str(error))
         except BaseException as error:
-            self._finish(progress.turn("failed", "error", type(error).__name__), place, keep, emit)
+            self._finish(cut_short("failed", "error", type(error).__name__), place, keep, emit)
             raise
         self._finish(turn, place, keep, emit)
         return turn

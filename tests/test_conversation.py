@@ -49,6 +49,22 @@ async def test_nobody_is_asked_about_an_edit_that_would_fail(here: Here) -> None
     assert (here.root.top / "a.py").read_text("utf-8") == "x = 2\n"
 
 
+async def test_in_the_home_folder_every_change_is_asked_for_whatever_the_mode(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "OGCODE_HOME": str(tmp_path / "h"), "PATH": "/usr/bin:/bin"}
+    home = look_around(tmp_path, environ, utc_now, trust=True)
+    asked = list[str]()
+
+    async def no(call: ToolCall, why: str) -> Verdict:
+        asked.append(why)
+        return Verdict(False, "no")
+
+    model = ScriptedModel(ToolCall("", "bash", '{"command": "touch canary"}'), "done")
+    desk = Conversation(home, model, Choice(), mode="yolo", rules=Rules(), limits=Limits(), memory="on")
+    await desk.ask("go", emit=ignore, approve=no)
+    assert asked == ["it runs a command"]
+    assert not (tmp_path / "canary").exists()
+
+
 async def test_the_status_shows_what_the_turn_used_and_the_note_that_waits(here: Here) -> None:
     desk = begin(here, ScriptedModel("done"))
     turn = await desk.ask("go", emit=ignore, approve=yes)

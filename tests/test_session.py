@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.events import Event, ToolFinished, TurnFinished, Warned, ignore
+from ogcode.agent.events import CUT_SHORT, Event, ToolFinished, TurnFinished, Warned, ignore
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import jobs
 from ogcode.agent.model import Broken, Model, Unauthorized
@@ -114,8 +114,11 @@ async def test_an_interrupted_turn_is_recorded_and_the_next_one_knows(here: Here
 
 async def test_a_time_limit_ends_the_turn_and_records_it(here: Here) -> None:
     model = ScriptedModel(ToolCall("c1", "bash", '{"command": "sleep 30"}'))
-    turn = await begin(here, model).ask("go", emit=ignore, approve=yes, limits=Limits(seconds=0.3))
+    events: list[Event] = []
+    turn = await begin(here, model).ask("go", emit=events.append, approve=yes, limits=Limits(seconds=0.3))
     assert (turn.outcome, turn.cause) == ("limit", "time")
+    assert [event.output for event in events if isinstance(event, ToolFinished)] == [CUT_SHORT]
+    assert CUT_SHORT in next(here.root.sessions.glob("*.jsonl")).read_text("utf-8")
     assert spooled(here)[0].outcome == "limit"
 
 

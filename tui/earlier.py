@@ -82,4 +82,7 @@ def _finish_open_turn(here: Here, path: Path) -> None:
     place = Place(past.session_id, left.number, left.started, left.model, left.window)
     job = None if turn.empty else recorder(here)(turn, place)
     ended = Previous(left.number, turn.answer, turn.outcome, job.id if job else "", job.changed if job else ())
-    Transcript(path).turn_finished(turn, ended, own_tokens(turn))
+    transcript = Transcript(path)
+    for event in left.progress.unanswered():
+        transcript.add(event)
+    transcript.turn_finished(turn, ended, own_tokens(turn))
