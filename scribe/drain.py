@@ -15,8 +15,6 @@ from ogcode.agent.memory.spool import drop_job, is_ours, jobs, prepare_store, pu
 from ogcode.agent.model import TRANSIENT, ModelError
 from ogcode.scribe.validate import NoteRefused
 
-TRIES = 3
-
 Compose = Callable[[Job], Awaitable[str]]
 """Has a model write a note. Raises ModelError and NoteRefused."""
 Log = Callable[[str], None]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import pytest
 
 from ogcode.agent.events import Answered, Event, Progress, Retrying, TextDelta, ToolFinished, ToolStarted, ignore
-from ogcode.agent.fit import fitted, size
+from ogcode.agent.fit import fits, fitted, size
 from ogcode.agent.guard import NUDGE, repeats
 from ogcode.agent.loop import run_turn
 from ogcode.agent.model import Broken
@@ -161,18 +161,27 @@ async def test_a_model_that_says_nothing_has_failed() -> None:
 
 
 async def test_the_oldest_results_become_stubs_before_a_window_is_exceeded() -> None:
-    calls = [ToolCall(f"c{n}", "shout", json.dumps({"text": "x", "times": 3000 + n})) for n in range(12)]
+    calls = [ToolCall(f"c{n}", "shout", json.dumps({"text": "a1 b2 c3 ", "times": 250 + n})) for n in range(12)]
     model = ScriptedModel(*calls, "done", window=8192)
     turn = await run_turn(opening("keep me"), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
     assert turn.outcome == "done"
-    assert all(size(asked, [shout.spec]) <= 8192 - 2048 for asked in model.asked)
+    assert all(fits(asked, [shout.spec], 8192 - 2048) for asked in model.asked)
     assert all(asked[1].content == "keep me" for asked in model.asked)
     assert "left out to save room" in model.asked[-1][3].content
 
 
+def test_near_the_limit_tokens_are_counted_and_nothing_is_left_out_too_early() -> None:
+    call = ToolCall("c", "read", "{}")
+    results = [Message("tool", "the quick brown fox jumps over it " * 200, call_id="c", name="read") for _ in range(3)]
+    messages = (*opening("go").messages(), Message("assistant", "", (call,)), *results)
+    assert size(messages, []) > 6144
+    assert fitted(messages, [], 8192) == messages
+    assert fitted(messages, [], 5000) != messages
+
+
 async def test_a_turn_that_can_not_fit_ends_as_limited_by_the_window() -> None:
     model = ScriptedModel("never", window=2000)
-    turn = await run_turn(opening("x" * 9000), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
+    turn = await run_turn(opening("a1 b2 " * 2000), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
     assert (turn.outcome, turn.cause) == ("limit", "window")
 
 
