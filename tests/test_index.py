@@ -1,13 +1,30 @@
+import asyncio
 import os
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from remembered import a_full_memory, answers, by_hand, facts, from_files, note_files, notes, write_note
+from remembered import (
+    GOOD,
+    a_full_memory,
+    a_job,
+    a_memory,
+    answers,
+    by_hand,
+    facts,
+    from_files,
+    note_files,
+    notes,
+    scribe,
+    spool,
+    write_note,
+)
 
 from ogcode.agent.memory.index import Memory, open_index
+from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.root import find_root
 
 
@@ -166,3 +183,17 @@ def test_a_pending_turn_is_there_until_its_note_is(memory: Memory) -> None:
     (job,) = memory.root.spool.glob("*.json")
     write_note(memory, f"{job.stem}--x.md", "# Look again\n", own=True)
     assert [entry.pending for entry in notes(memory).find("Look again")][:1] == [False]
+
+
+def test_a_turn_is_found_at_every_moment_of_becoming_a_note(tmp_path: Path) -> None:
+    memory = a_memory(tmp_path)
+    for number in range(1, 16):
+        (job,) = spool(memory, a_job(number, request=f"about the ZEBRA{number}"))
+        drain = scribe(memory, ScriptedModel(GOOD))
+        writer = threading.Thread(target=lambda drain=drain: asyncio.run(drain.run()))
+        writer.start()
+        seen = {len(notes(memory).find(f"ZEBRA{number}"))}
+        while writer.is_alive():
+            seen.add(len(notes(memory).find(f"ZEBRA{number}")))
+        writer.join()
+        assert seen == {1}, job.id

@@ -93,8 +93,8 @@ class Conversation:
                 self._start_scribe()
 
     def status(self) -> Status:
+        spooled = self._spool_names.of(self._here.root.spool)  # first: a turn leaves it once its note is there
         notes = self._memory_names.of(self._here.root.memory)
-        spooled = self._spool_names.of(self._here.root.spool)
         return Status(
             model=self._model.name,
             mode=self._mode,

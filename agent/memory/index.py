@@ -151,7 +151,17 @@ def _sides(memory: Memory) -> list[Path]:
 
 
 def _listed(root: Root) -> Iterator[tuple[str, Stamp]]:
-    """List notes and waiting turns with their stamps, by path from `.ogcode`; links are not followed."""
+    """List waiting turns and notes with their stamps, by path from `.ogcode`; links are not followed.
+
+    The spool comes first: a turn leaves it only once its note is there, so that it is seen in one or in both.
+    """
+    for entry in _scan(root.spool):
+        if entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
+            with contextlib.suppress(OSError, UnicodeEncodeError):
+                entry.name.encode()
+                facts = entry.stat(follow_symlinks=False)
+                if facts.st_size <= LARGEST:
+                    yield f"spool/{entry.name}", (facts.st_size, facts.st_mtime_ns)
     folders = [root.memory]
     while folders:
         for entry in _scan(folders.pop()):
@@ -166,13 +176,6 @@ def _listed(root: Root) -> Iterator[tuple[str, Stamp]]:
                     facts = entry.stat(follow_symlinks=False)
                     if facts.st_size <= LARGEST:
                         yield path, (facts.st_size, facts.st_mtime_ns)
-    for entry in _scan(root.spool):
-        if entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
-            with contextlib.suppress(OSError, UnicodeEncodeError):
-                entry.name.encode()
-                facts = entry.stat(follow_symlinks=False)
-                if facts.st_size <= LARGEST:
-                    yield f"spool/{entry.name}", (facts.st_size, facts.st_mtime_ns)
 
 
 def _scan(folder: Path) -> list[os.DirEntry[str]]:
@@ -223,10 +226,11 @@ def _refresh(connection: sqlite3.Connection, memory: Memory, files: Mapping[str,
 
     changed, gone = stale
     database = Database(connection)
-    rows = [row for path in sorted(changed) if (row := _row(memory, path, files[path]))]
+    read = (_row(memory, path, files[path]) for path in sorted(changed))
+    rows = {str(row["path"]): row for row in read if row}
     with database.atomic():
-        connection.executemany("delete from notes where path = ?", [(path,) for path in [*gone, *changed]])
-        database.table("notes").insert_all(rows)
+        connection.executemany("delete from notes where path = ?", [(path,) for path in {*gone, *changed, *rows}])
+        database.table("notes").insert_all(rows.values())
         _reown(connection, memory)
         database.table("facts").upsert({"name": "manifest", "value": stamp}, pk="name")
 
@@ -240,11 +244,19 @@ def _reown(connection: sqlite3.Connection, memory: Memory) -> None:
     connection.executemany("update notes set origin = ? where key = ?", moved)
 
 
+def _note_of(memory: Memory, turn: str) -> dict[str, object] | None:
+    for path in memory.root.memory.glob(f"{turn}--*.md"):
+        with contextlib.suppress(OSError):
+            facts = path.lstat()
+            return _row(memory, os.path.relpath(path, memory.root.store), (facts.st_size, facts.st_mtime_ns))
+    return None
+
+
 def _row(memory: Memory, path: str, stamp: Stamp) -> dict[str, object] | None:
     try:
         content = (memory.root.store / path).read_bytes()
-    except OSError:
-        return None  # gone meanwhile
+    except OSError:  # gone meanwhile; a turn has gone to its note
+        return _note_of(memory, Path(path).stem) if path.startswith("spool/") else None
     sha256 = hashlib.sha256(content).hexdigest()
     if not path.startswith("spool/"):
         note = parse_note(path, content)
