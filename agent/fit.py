@@ -36,7 +36,7 @@ def fits(messages: Sequence[Message], specs: Sequence[ToolSpec], room: int) -> b
     Models have vocabularies of their own, often smaller ones, so a quarter is added to what ours counts.
     """
     bound = size(messages, specs)
-    if bound <= room or bound // 3 > room:  # no text takes a third of the bound: nine bytes a token
+    if bound <= room or bound // 3 > room:  # far above: not worth the count
         return bound <= room
     texts = [text for each in messages for text in (each.content, *(call.arguments for call in each.calls))]
     exact = tokens.count("\n".join([*texts, *(json.dumps(asdict(spec)) for spec in specs)])) + 12 * len(messages)

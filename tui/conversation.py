@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ogcode.agent.durable import append_line, make_folder
-from ogcode.agent.events import Answered, Emit, Event, Nested, Retrying, TurnFinished
+from ogcode.agent.events import Answered, Emit, Event, Nested, TurnFinished
 from ogcode.agent.model import Model, ModelError
 from ogcode.agent.permissions import Ask, Denial, Mode, Rules
 from ogcode.agent.tools.preview import DOOMED, preview
@@ -75,8 +75,6 @@ class Conversation:
                     self._cost = None if self._cost is None or usage.cost is None else self._cost + usage.cost
                 case TurnFinished(_, note):
                     self._replay = event.with_replay
-                case Retrying():
-                    pass
             emit(event)
 
         async def worth_asking(call: ToolCall, why: str) -> Verdict:
