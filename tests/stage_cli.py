@@ -1,5 +1,6 @@
 """The installed command in a folder of its own, and model servers that play their parts."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -60,6 +61,11 @@ class Place:
     @property
     def home(self) -> Path:
         return Path(self.environ["OGCODE_HOME"])
+
+    def settle(self) -> None:
+        """Wait for the end of a scribe at work: its note is there before its index is."""
+        with (self.folder / ".ogcode" / "locks" / "scribe").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
 
 
 def new_place(tmp_path: Path, name: str = "repo", *, git: bool = True) -> Place:

@@ -105,6 +105,7 @@ def victim_of(tmp_path: Path, serve: Serve) -> Place:
     server = serve(playing([Say("the secret plan is a zebra")], scribe=Say("# Zebra\n\nTopics: zebra\n\nsecret zebra")))
     done = victim.run("-p", "what is the plan with zebra", "--trust", "--memory-wait", "20", **model_of(server))
     assert (done.returncode, len(victim.notes)) == (0, 1), done.stderr
+    victim.settle()
     return victim
 
 
@@ -244,6 +245,7 @@ def test_a_key_that_the_provider_echoes_is_shown_and_kept_nowhere(place: Place, 
     agent: list[Reply] = [Call("glob", {"pattern": "*"}), reply]
     environ = model_of(serve(playing(agent, scribe=reply))) | {"OPENAI_API_KEY": KEY}
     done = place.run("-p", "go", "--output-format", "json", "--memory-wait", "10", **environ)
+    place.settle()
     kept = everything_in(place.folder) | everything_in(place.home)
     assert done.returncode == 1
     assert KEY not in done.stdout + done.stderr
