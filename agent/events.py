@@ -36,6 +36,13 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class Steered:
+    """The user has added to the turn while it ran."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolStarted:
     call: ToolCall
 
@@ -80,7 +87,18 @@ class TurnFinished:
         return self.replay_tokens + self.turn.usage.output_tokens if self.replay_tokens else 0
 
 
-Event = TextDelta | ReasoningDelta | Retrying | Answered | ToolStarted | ToolFinished | Nested | Warned | TurnFinished
+Event = (
+    TextDelta
+    | ReasoningDelta
+    | Retrying
+    | Answered
+    | Steered
+    | ToolStarted
+    | ToolFinished
+    | Nested
+    | Warned
+    | TurnFinished
+)
 Emit = Callable[[Event], None]
 
 
@@ -96,6 +114,7 @@ class Progress:
 
     def __init__(self, request: str) -> None:
         self.request = request
+        self.steered: list[str] = []
         self.steps: list[Step] = []
         self._running = dict[str, ToolCall]()
         self.usage = Usage()
@@ -120,6 +139,8 @@ class Progress:
                 self._sent += usage.input_tokens
                 self._first_input = self._first_input or usage.input_tokens
                 self._last_context = usage.tokens
+            case Steered(text):
+                self.steered.append(text)
             case ToolStarted(call):
                 self._running[call.id] = call
             case ToolFinished(call, _, failed):
@@ -145,4 +166,5 @@ class Progress:
             self._sent,
             self._first_input,
             self._last_context,
+            tuple(self.steered),
         )

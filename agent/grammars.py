@@ -1,16 +1,23 @@
 """Syntax trees: the definitions of a source file."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from itertools import count
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Language, Node, Tree
 
 LARGEST = 500_000
 """Bytes; larger sources are not parsed."""
+
+PATIENCE = 300
+"""Reports of progress (a hundred steps each) after which a source with errors is given up on."""
+
+_PIECE = 65_536
 
 _GRAMMARS = {
     **dict.fromkeys((".py", ".pyi"), ("tree_sitter_python", "language")),
@@ -42,24 +49,52 @@ class Definition:
     end: int
 
 
-def definitions(path: str, text: str) -> tuple[Definition, ...]:
-    """List the definitions of a source file in order; none for a language without a grammar here."""
+def definitions(path: str, text: str, lines: Sequence[range] = ()) -> Iterator[Definition]:
+    """Yield the definitions of a source file in order, or only those that hold some of the `lines`.
+
+    None for a language without a grammar here.
+    """
     grammar = _GRAMMARS.get(PurePath(path).suffix.lower())
     source = text.encode("utf-8", "replace")
     if grammar is None or len(source) > LARGEST:
-        return ()
-    from tree_sitter import Language, Parser
-
-    language = Language(getattr(import_module(grammar[0]), grammar[1])())
-    found = list[Definition]()
-    open_nodes: list[tuple[Node, str]] = [(Parser(language).parse(source).root_node, "")]
+        return
+    tree = _tree(grammar, source)
+    open_nodes: list[tuple[Node, str]] = [(tree.root_node, "")] if tree else []
     while open_nodes:
         node, prefix = open_nodes.pop()
         if node.type in _DEFINITIONS and (name := _name(node)):
             prefix = f"{prefix}.{name}" if prefix else name
-            found.append(Definition(prefix, node.start_point[0] + 1, node.end_point[0] + 1))
-        open_nodes.extend((child, prefix) for child in reversed(node.named_children))
-    return tuple(found)
+            yield Definition(prefix, node.start_point[0] + 1, node.end_point[0] + 1)
+        open_nodes.extend((child, prefix) for child in reversed(node.named_children) if _holds(child, lines))
+
+
+def _tree(grammar: tuple[str, str], source: bytes) -> "Tree | None":
+    """Parse a source; one that is none (binary, another language) is given up on: that would take seconds."""
+    from tree_sitter import Parser
+
+    steps = count()
+    parser = Parser(_language(*grammar))
+    try:
+        return parser.parse(
+            lambda offset, _: source[offset : offset + _PIECE],
+            progress_callback=lambda _, broken: next(steps) > PATIENCE and broken,
+        )
+    except ValueError:  # it was stopped
+        return None
+
+
+@cache
+def _language(module: str, name: str) -> "Language":
+    from tree_sitter import Language
+
+    return Language(getattr(import_module(module), name)())
+
+
+def _holds(node: "Node", lines: Sequence[range]) -> bool:
+    if not lines:
+        return True
+    start, end = node.start_point[0] + 1, node.end_point[0] + 1
+    return any(start <= part[-1] and end >= part[0] for part in lines)
 
 
 def touched(known: Iterable[Definition], lines: range) -> tuple[str, ...]:

@@ -11,11 +11,15 @@ NUDGE = "\n(The same as before: making this call again will not help. Do somethi
 
 
 def repeats(history: Sequence[Message], cycles: int = CYCLES) -> bool:
-    """Tell whether the calls end in so many equal cycles of up to four calls, results included."""
-    asked = {call.id: call for message in history for call in message.calls}
+    """Tell whether the calls end in so many equal cycles of up to four calls, results included.
+
+    What the user adds begins a new count: calls may well be made again after it.
+    """
+    since = max((place for place, message in enumerate(history) if message.role == "user"), default=0)
+    asked = {call.id: call for message in history[since:] for call in message.calls}
     done = [
         (asked[message.call_id].name, asked[message.call_id].arguments, message.content)
-        for message in history
+        for message in history[since:]
         if message.role == "tool" and message.call_id in asked
     ]
     return any(

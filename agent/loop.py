@@ -11,6 +11,7 @@ from ogcode.agent.events import (
     Progress,
     ReasoningDelta,
     Retrying,
+    Steered,
     TextDelta,
     ToolFinished,
     ToolStarted,
@@ -22,6 +23,8 @@ from ogcode.agent.tool import Tool, ToolError
 from ogcode.agent.turn import Cause, Limits, Message, Opening, ToolCall, Turn, Usage, Verdict
 
 Approve = Callable[[ToolCall], Awaitable[Verdict]]
+Steering = Callable[[], Sequence[str]]
+"""Hands over what the user has said since it was last asked."""
 
 
 async def run_turn(
@@ -32,6 +35,7 @@ async def run_turn(
     emit: Emit,
     approve: Approve,
     limits: Limits,
+    steering: Steering = tuple,
     options: Options = Options(),  # noqa: B008  # frozen
     progress: Progress | None = None,
 ) -> Turn:
@@ -51,6 +55,9 @@ async def run_turn(
         emit(event)
 
     while not (cause := _reached(limits, progress)):
+        for text in steering():
+            report(Steered(text))
+            history = (*history, Message("user", text))
         request = fitted(nudged(history), specs, model.window, options.max_output)
         if request is None:
             return progress.turn("limit", "window", f"the turn outgrew the window of {model.window} tokens")

@@ -4,13 +4,13 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ogcode.agent.durable import append_line
-from ogcode.agent.events import Answered, Event, Progress, ToolFinished, ToolStarted
+from ogcode.agent.events import Answered, Event, Progress, Steered, ToolFinished, ToolStarted
 from ogcode.agent.prompt import Previous
 from ogcode.agent.seal import Seal
 from ogcode.agent.turn import ToolCall, Turn, Usage
@@ -22,7 +22,6 @@ class Unfinished:
     """A turn that a kill left open."""
 
     number: int
-    request: str
     started: datetime
     model: str
     window: int
@@ -96,6 +95,8 @@ class Transcript:
             case Answered(text, calls, usage):
                 told = [asdict(call) for call in calls]
                 self._append({"type": "answered", "text": text, "calls": told, "usage": asdict(usage)})
+            case Steered(text):
+                self._append({"type": "steered", "text": text})
             case ToolStarted(call):
                 self._append({"type": "tool_started", **asdict(call)})
             case ToolFinished(call, output, failed):
@@ -154,12 +155,17 @@ def recollect(path: Path) -> Past:
     Raises:
         OSError: the file can't be read.
     """
+    return retold(path.stem, rows(path))
+
+
+def retold(session_id: str, lines: Iterable[Mapping[str, object] | None]) -> Past:
+    """Put a session's past together from the lines of its transcript, or the first of them."""
     top, torn, parents = "", 0, dict[str, int]()
     turns, tokens, last_note = 0, 0, ""
     previous: Previous | None = None
     open_turn: Unfinished | None = None
     said = list[tuple[str, str]]()
-    for row in rows(path):
+    for row in lines:
         try:
             match row:
                 case None:
@@ -176,7 +182,6 @@ def recollect(path: Path) -> Past:
                     window = row.get("window")
                     open_turn = Unfinished(
                         turns,
-                        request,
                         datetime.fromisoformat(started).astimezone(UTC),
                         str(row.get("model", "")),
                         window if isinstance(window, int) else 8192,
@@ -184,6 +189,8 @@ def recollect(path: Path) -> Past:
                     )
                 case {"type": "answered", "text": str(text), "usage": dict(usage)} if open_turn:
                     open_turn.progress.add(Answered(text, (), Usage(**usage)))
+                case {"type": "steered", "text": str(text)} if open_turn:
+                    open_turn.progress.add(Steered(text))
                 case {"type": "tool_started", "id": str(call), "name": str(name), "arguments": str(given)} if open_turn:
                     open_turn.progress.add(ToolStarted(ToolCall(call, name, given)))
                 case {"type": "tool_finished", "id": str(call), "name": str(name), "arguments": str(given)} if (
@@ -200,11 +207,11 @@ def recollect(path: Path) -> Past:
                     last_note = note or last_note
                     own = row.get("own_tokens")
                     tokens += own if isinstance(own, int) else 0
-                    said.append((open_turn.request if open_turn else "", answer))
+                    said.append((open_turn.progress.turn("done").words if open_turn else "", answer))
                     open_turn = None
         except (TypeError, ValueError):
             torn += 1
-    return Past(path.stem, top, turns, previous, tokens, last_note, open_turn, tuple(said), parents, torn)
+    return Past(session_id, top, turns, previous, tokens, last_note, open_turn, tuple(said), parents, torn)
 
 
 def own_sessions(sessions: Path, seal: Seal) -> Iterator[Path]:

@@ -98,6 +98,7 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Turn:
     request: str
+    """What the user began it with."""
     answer: str
     """The final answer, or the text so far when the turn did not get to one."""
     steps: tuple[Step, ...]
@@ -114,6 +115,13 @@ class Turn:
     """Input tokens of the turn's first request."""
     last_context: int = 0
     """Input and output tokens of its last request: what the turn had grown to."""
+    steered: tuple[str, ...] = ()
+    """What the user added while it ran."""
+
+    @property
+    def words(self) -> str:
+        """All that the user said, in order."""
+        return "\n\n".join([self.request, *self.steered])
 
     @property
     def empty(self) -> bool:

@@ -1,5 +1,5 @@
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 from ogcode.agent.events import Answered, Progress, ToolFinished, ToolStarted
 from ogcode.agent.memory.capture import Place, capture
-from ogcode.agent.memory.extract import extract_note, is_short_talk
+from ogcode.agent.memory.extract import extract_note, is_short_talk, title_of
 from ogcode.agent.memory.job import Job, digest
 from ogcode.agent.memory.markdown import sections
 from ogcode.agent.memory.notes import parse_note
@@ -82,8 +82,11 @@ def test_a_thousand_calls_are_bounded_and_counted(tmp_path: Path) -> None:
     assert job.steps[-1].startswith("write f/999.py")
     assert len(digest(job).encode()) < 24_400
     assert len(job.files) == 40
-    assert len(extract_note(job).encode()) < 24_000
-    assert f"{job.dropped} more calls" in extract_note(job)
+    note = extract_note(job)
+    told = sum(line.startswith("- write f/") for line in note.splitlines())
+    assert told >= 3
+    assert f"- … {1_000 - told} more\n" in note
+    assert "- … 28 more files" in note
 
 
 def test_repeated_calls_are_folded(tmp_path: Path) -> None:
@@ -98,6 +101,84 @@ def test_repeated_calls_are_folded(tmp_path: Path) -> None:
 def test_strange_calls_do_not_keep_a_turn_from_being_remembered(tmp_path: Path, name: str, arguments: str) -> None:
     job = capture(turn(Step(name, arguments), step("bash", command="after")), place(), tmp_path)
     assert job.steps[-1] == "bash after"
+
+
+HUGE = {
+    "long": "x = 1\n" * 400_000,
+    "one line": "x" * 2_000_000,
+    "windows": "def f():\r\n    return 1\r\n" * 50_000,
+    "other scripts": "変数 = 'Größe' 😀\n" * 50_000,
+    "binary": "\x00\x01\x1b[2J\x7fELF" * 50_000,
+    "blank": " \n\t" * 300_000,
+    "lone surrogates": "\ud800x " * 100_000,
+    "base64": "QUJD" * 200_000 + "==",
+}
+
+
+@pytest.mark.parametrize("kind", HUGE)
+def test_what_was_written_is_told_shortly_whatever_it_is(tmp_path: Path, kind: str) -> None:
+    content = HUGE[kind]
+    (tmp_path / "a.py").write_bytes(content.encode("utf-8", "replace"))
+    job = capture(
+        turn(step("write", path="a.py", content=content), step("edit", path="a.py", old=content, new=content[:-9])),
+        place(),
+        tmp_path,
+    )
+    lines = content.count("\n") + 1
+    assert job.steps[0].startswith(f"write a.py: {lines} lines: ")
+    assert job.steps[1].startswith(f"edit a.py: {lines} lines to ")
+    assert all(len(told) < 300 and told.isprintable() for told in job.steps)
+    assert job.changed == ("a.py",)
+    assert Job.from_json("", replace(job, id="2026-09-12T091412Z--3f8c21aa").to_json())
+    assert not parse_note("a.md", extract_note(job).encode()).malformed
+
+
+def test_data_in_arguments_is_told_by_its_size(tmp_path: Path) -> None:
+    job = capture(turn(step("upload", title="logo.png", data="QUJDREVGR0hJSktM" * 20 + "==")), place(), tmp_path)
+    assert job.steps == ("upload title=logo.png, data=[322 characters of data]",)
+
+
+def test_a_job_is_bounded_however_many_files_a_turn_changed(tmp_path: Path) -> None:
+    folder = tmp_path / ("d" * 200) / ("e" * 200)
+    folder.mkdir(parents=True)
+    for number in range(60):
+        (folder / f"{number}.py").touch()
+    steps = [step("edit", path=f"{'d' * 200}/{'e' * 200}/{number}.py", old="a", new="b") for number in range(60)]
+    job = capture(turn(*steps), place(), tmp_path)
+    assert len(job.changed) == len(job.files) == 40
+    assert len(job.to_json()) < 100_000
+
+
+def test_what_tells_most_is_kept_where_not_all_calls_fit(tmp_path: Path) -> None:
+    calls = [step("bash", command=f"echo {number} {'x' * 200}") for number in range(300)]
+    calls[150] = Step("bash", '{"command": "make release"}', failed=True)
+    calls[160] = step("write", path="middle.py", content="x")
+    job = capture(turn(*calls), place(), tmp_path)
+    assert "bash make release (failed)" in job.steps
+    assert "write middle.py: 1 lines: x" in job.steps
+    assert (job.steps[0][:11], job.steps[-1][:13]) == ("bash echo 0", "bash echo 299")
+    assert len(job.steps) + job.dropped == 300
+    assert "- bash make release (failed)" in extract_note(job)
+
+
+LINK = "[[2026-09-11T080000Z--3f8c21aa#Outcome]]"
+
+
+def test_what_was_recalled_is_not_remembered_again_but_the_answer_keeps_its_sources(tmp_path: Path) -> None:
+    recalled = f"The limit was raised to five {LINK}. Nobody objected. {LINK}\nOwn words."
+    job = capture(
+        turn(
+            step("memory_recall", question="which limit?"),
+            step("write", path="a.md", content=recalled),
+            step("bash", command=f"echo 'the limit was raised {LINK}'"),
+            answer=f"It was raised {LINK}.",
+        ),
+        place(),
+        tmp_path,
+    )
+    assert job.steps == ("memory_recall which limit?", "write a.md: 2 lines: Own words.", "bash")
+    assert job.answer == f"It was raised {LINK}."
+    assert f"It was raised {LINK}." in extract_note(job)
 
 
 def test_files_and_symbols_come_from_what_was_edited(tmp_path: Path) -> None:
@@ -120,7 +201,7 @@ def test_files_and_symbols_come_from_what_was_edited(tmp_path: Path) -> None:
     assert all(len(found) == 12 for found in job.files.values())
 
 
-BODY = "a1B2" * 9
+BODY = "a1B2kX9qTz7LmW3vRn5YcH8sJd4PfG6bQeU2"
 SECRETS = (
     f"ghp_{BODY}",
     f"github_pat_{BODY}",
@@ -159,6 +240,30 @@ def test_a_secret_is_nowhere_in_what_is_kept(tmp_path: Path, secret: str) -> Non
     assert kept.count("[secret: ") == 6
 
 
+TOKEN = "ghp_" + BODY
+
+
+@pytest.mark.parametrize("part", ["request", "answer", "command", "content"])
+def test_no_half_of_a_secret_that_lies_on_a_cut_is_left(tmp_path: Path, part: str) -> None:
+    for before in (*range(60, 300, 9), *range(1_880, 2_010, 9), *range(2_900, 3_010, 9)):
+        text = f"{'word ' * (before // 5)}{' ' * (before % 5)}{TOKEN} {'more ' * 500}"
+        for end in (text, " ".join(reversed(text.split(" ")))):
+            call = step("write", path="a", content=end) if part == "content" else step("bash", command=end)
+            steps = (call,) if part in ("command", "content") else ()
+            asked = end if part == "request" else "do it"
+            job = capture(turn(*steps, request=asked, answer=end if part == "answer" else ""), place(), tmp_path)
+            kept = held(job)
+            assert not any(TOKEN[at : at + 8] in kept for at in range(len(TOKEN) - 7)), (before, kept)
+
+
+def test_no_half_of_a_known_secret_is_left_however_long_it_is(tmp_path: Path) -> None:
+    known = "-".join(f"piece{number}" for number in range(100))
+    for before in (150, 1_950, 2_650):
+        text = f"{'word ' * (before // 5)}{known} {'more ' * 500}"
+        kept = held(capture(turn(step("bash", command=text), request=text, answer=text), place(), tmp_path, [known]))
+        assert "piece" not in kept
+
+
 def test_a_key_whose_head_was_cut_away_is_still_taken_out(tmp_path: Path) -> None:
     key = "-----BEGIN PRIVATE KEY-----\n" + "\n".join(f"{number:04}" + "Zz9+" * 15 for number in range(200))
     job = capture(turn(request=f"{key}\n-----END PRIVATE KEY-----\nkeep this"), place(), tmp_path)
@@ -184,10 +289,42 @@ def test_what_the_user_wrote_makes_no_section_and_hides_none(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("request_", "title"),
-    [("fix it\nmore", "fix it"), ("# 1. Fix it", "Fix it"), ("404 in login", "404 in login"), ("\n ???\n", "Untitled")],
+    [
+        ("fix it\nmore", "fix it"),
+        ("# 1. Fix it", "Fix it"),
+        ("404 in login", "404 in login"),
+        ("\n ???\n", "Untitled"),
+        ("# Context\n\nThe login fails for guests.", "The login fails for guests."),
+    ],
 )
 def test_a_note_without_a_model_is_named_by_the_request(tmp_path: Path, request_: str, title: str) -> None:
     assert parse_note("a", extract_note(capture(turn(request=request_), place(), tmp_path)).encode()).title == title
+
+
+def test_a_mere_yes_is_named_by_what_was_answered_too(tmp_path: Path) -> None:
+    job = capture(turn(request="yes", answer="# Done\n\nThe limit of tries is five now."), place(), tmp_path)
+    assert title_of(job) == "yes: The limit of tries is five now."
+
+
+def test_long_code_in_an_answer_is_told_by_its_first_lines(tmp_path: Path) -> None:
+    code = "\n".join(f"line_{number}()" for number in range(50))
+    answer = f"Before.\n```python\n{code}\n```\nAfter.\n```\nshort()\n```\nLast."
+    note = extract_note(capture(turn(step("bash", command="ls"), answer=answer), place(), tmp_path))
+    assert note.endswith(
+        "## Outcome\nBefore.\n```python\nline_0()\nline_1()\nline_2()\n[… 47 more lines of code …]\n```\nAfter.\n"
+        "```\nshort()\n```\nLast.\n"
+    )
+
+
+def test_files_read_one_after_the_other_share_a_line(tmp_path: Path) -> None:
+    calls = [
+        step("read", path="a.py"),
+        step("read", path="b.py"),
+        step("bash", command="ls"),
+        step("read", path="c.py"),
+    ]
+    note = extract_note(capture(turn(*calls), place(), tmp_path))
+    assert "## What was done\n- read a.py, b.py\n- bash ls\n- read c.py\n\n" in note
 
 
 def test_only_a_short_finished_talk_is_kept_word_for_word(tmp_path: Path) -> None:

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_CODE = 3
+"""Lines of a block of code that `folded` keeps."""
+
 _TAKEN_FOR_OURS = re.compile(r"[ \t]{0,3}(?:#{1,6}(?:\s|$)|---\s*$|===+\s*$|Topics:)")
 
 
@@ -89,5 +92,23 @@ def head_and_tail(text: str, limit: int) -> str:
     """Cut the middle out of a text, and say how much that was."""
     if len(text) <= limit:
         return text
-    head, tail = limit * 2 // 3, limit // 3
-    return f"{text[:head].rstrip()}\n[… {len(text) - head - tail:,} characters left out …]\n{text[-tail:].lstrip()}"
+    return left_out(text[: limit * 2 // 3], text[-limit // 3 :], len(text))
+
+
+def left_out(head: str, tail: str, size: int) -> str:
+    """Put what was kept of a text together, and say how much of it was not."""
+    return f"{head.rstrip()}\n[… {size - len(head) - len(tail):,} characters left out …]\n{tail.lstrip()}"
+
+
+def folded(text: str) -> str:
+    """Keep the first lines of each long block of code: a note tells of a change, the files hold it."""
+    lines, fence, code = list[str](), "", list[str]()
+    for line in text.split("\n"):
+        before, fence = fence, _fence_after(line, fence)
+        if before and fence:
+            code.append(line)
+            continue
+        lines += code if len(code) <= _CODE + 1 else [*code[:_CODE], f"[… {len(code) - _CODE} more lines of code …]"]
+        code.clear()
+        lines.append(line)
+    return "\n".join([*lines, *code[:_CODE]])

@@ -20,7 +20,8 @@ SECTIONS = ("Request", "What was done", "Key files & symbols", "Decisions & why"
 _NAME = re.compile(r"(\d{4}-\d\d-\d\dT\d{6}Z)--([0-9a-z]+)(?:--(.*))?$")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 _ALIAS = re.compile(r"[\s\[{,:]\*\w")
-_PAIR = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|-?\d+|\{.*\})$')
+_STARTS = '"{-0123456789'
+"""How the scalars and the one mapping of our own frontmatter begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,29 +72,29 @@ def parse_note(name: str, content: bytes) -> Note:
     if "\x00" in text:
         faults.append("holds NUL bytes")
         text = text.replace("\x00", "\ufffd")
-    if re.search(r"^(<{7}|>{7}) ", text, re.MULTILINE):
+    if ("<<<<<<< " in text or ">>>>>>> " in text) and re.search(r"^(<{7}|>{7}) ", text, re.MULTILINE):
         faults.append("holds merge conflict marks")
     lines = text.split("\n")
-    facts, fault = _facts(lines[: head_lines(lines)])
+    body = head_lines(lines)
+    facts, fault = _facts(lines[:body])
     if fault:
         faults.append(fault)
     if not text.strip():
         faults.append("empty")
     stem = name.rpartition("/")[2].removesuffix(".md")
     named = _NAME.match(stem)
-    headings = [section.title for section in sections(text) if section.level == 1 and section.title]
     files = facts.get("files")
     turn = facts.get("turn")
     return Note(
         id=f"{named[1]}--{named[2]}" if named else stem,
-        title=_string(facts, "title") or (headings[0] if headings else stem),
+        title=_string(facts, "title") or _heading(text) or stem,
         text=text,
         session_id=_string(facts, "session_id") or (named[2] if named else ""),
-        created_at=_string(facts, "created_at") or (_time(named[1]) if named else ""),
+        created_at=_string(facts, "created_at") or named_time(stem),
         turn=turn if isinstance(turn, int) and 0 <= turn < 2**31 else 0,
         outcome=_string(facts, "outcome"),
         scribe=_string(facts, "scribe"),
-        topics=_topics(lines[head_lines(lines) :]),
+        topics=_topics(lines[body:]),
         files={_whole(path): _whole(digest) for path, digest in files.items() if isinstance(path, str)}
         if isinstance(files, dict)
         else {},
@@ -101,14 +102,27 @@ def parse_note(name: str, content: bytes) -> Note:
     )
 
 
+def named_time(name: str) -> str:
+    """Give the time in the name or id of a note, as ISO 8601; empty where it has none."""
+    named = _NAME.match(name)
+    return f"{named[1][:13]}:{named[1][13:15]}:{named[1][15:17]}Z" if named else ""
+
+
+def _heading(text: str) -> str:
+    return next((section.title for section in sections(text) if section.level == 1 and section.title), "")
+
+
 def _facts(head: list[str]) -> tuple[dict[str, object], str]:
     """Read our own frontmatter quickly; anything else as YAML."""
     if not head:
         return {}, ""
-    pairs = [_PAIR.match(line) for line in head[1:-1]]
-    if all(pairs) and len({pair[1] for pair in pairs if pair}) == len(pairs):
+    pairs = [line.partition(": ") for line in head[1:-1]]
+    names = {name for name, _, value in pairs if name.isidentifier() and value[:1] in _STARTS and value}
+    if len(names) == len(pairs):
         with contextlib.suppress(ValueError, RecursionError):
-            return {pair[1]: json.loads(pair[2]) for pair in pairs if pair}, ""
+            values = json.loads(f"[{','.join(value for _, _, value in pairs)}]")  # a call costs more than a value
+            if len(values) == len(pairs):
+                return {name: value for (name, _, _), value in zip(pairs, values, strict=True)}, ""
     written = "\n".join(head)
     if len(written) > LONGEST_HEAD or len(_ALIAS.findall(written)) > 10:
         return {}, "frontmatter can't be read (too large, or YAML aliases)"
@@ -131,10 +145,6 @@ def _string(facts: Mapping[str, object], key: str) -> str:
 def _whole(value: object) -> str:
     """Give a scalar as text that can be stored: no lone surrogates, and nothing of a structure."""
     return str(value).encode("utf-8", "replace").decode() if isinstance(value, str | int | float | date) else ""
-
-
-def _time(name: str) -> str:
-    return f"{name[:13]}:{name[13:15]}:{name[15:17]}Z"
 
 
 def _topics(lines: list[str]) -> tuple[str, ...]:

@@ -1,0 +1,52 @@
+"""Text on its way to disk: cut with some overlap, scrubbed, then cut to its size: no half of a secret is left."""
+
+import re
+from dataclasses import dataclass
+
+from ogcode.agent.memory.markdown import cut, left_out
+from ogcode.agent.secrets import scrub
+
+OVERLAP = 300
+"""Characters beyond a cut that are looked at: enough to know a secret by."""
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
+_HALF_AT_END = re.compile(r"\S+\Z")
+_HALF_AT_START = re.compile(rf"\A(?:[A-Za-z0-9+/=_~.-]{{{OVERLAP},}}|\S{{1,{OVERLAP}}})")
+
+
+@dataclass(frozen=True, slots=True)
+class Scrubber:
+    """Cuts and scrubs texts; `known` are secrets that no shape tells."""
+
+    known: tuple[str, ...] = ()
+
+    @property
+    def overlap(self) -> int:
+        return max(OVERLAP, *map(len, self.known)) if self.known else OVERLAP
+
+    def whole(self, text: str) -> str:
+        """Scrub all of a text, as it can be stored: whole UTF-8, one kind of line end, no control characters."""
+        plain = text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
+        return scrub(_CONTROLS.sub(" ", plain), self.known)
+
+    def line(self, text: str, limit: int) -> str:
+        """Give the start of a text on one line, at most `limit` characters of it."""
+        near = text[: 4 * (limit + self.overlap)]
+        flat = " ".join(near.split())
+        more = len(near) < len(text) or len(flat) > limit + self.overlap
+        return cut(self._start(flat[: limit + self.overlap], more=more) + (" …" if more else ""), limit)
+
+    def ends(self, text: str, limit: int) -> str:
+        """Give a text, or its start and its end where it is longer than `limit` characters."""
+        if len(text) <= limit + self.overlap:
+            clean = self.whole(text)
+            return clean if len(clean) <= limit else left_out(clean[: limit * 2 // 3], clean[-limit // 3 :], len(clean))
+        head, tail = limit * 2 // 3, limit // 3
+        start = self._start(text[: head + self.overlap], more=True)
+        end = self.whole(text[-tail - self.overlap :])
+        return left_out(start[:head], _HALF_AT_START.sub("", end)[-tail:], len(text))
+
+    def _start(self, near: str, *, more: bool) -> str:
+        clean = self.whole(near)
+        zone = self.overlap
+        return clean[:-zone] + _HALF_AT_END.sub("", clean[-zone:]) if more else clean
