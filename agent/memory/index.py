@@ -3,41 +3,28 @@
 import contextlib
 import hashlib
 import json
-import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ogcode.agent.durable import Lock, make_folder
-from ogcode.agent.memory.extract import extract_note
-from ogcode.agent.memory.job import Job
-from ogcode.agent.memory.manifest import Manifest
-from ogcode.agent.memory.markdown import head_lines
-from ogcode.agent.memory.notes import LARGEST, Note, parse_note
-from ogcode.agent.memory.spool import is_ours, open_job, prepare_store
-from ogcode.agent.memory.words import searchable
+from ogcode.agent.memory.listing import Stamp, listed
+from ogcode.agent.memory.manifest import Claims, Manifest, State
+from ogcode.agent.memory.rows import FACTS, WORDS, Row, row_of
+from ogcode.agent.memory.spool import prepare_store
+from ogcode.agent.memory.words import TOKENIZER
 from ogcode.agent.root import Root
 from ogcode.agent.seal import Seal
 
-SCHEMA = 1
-WRITTEN, WAITING, HIDDEN = 0, 1, 2
-"""Values of `pending`: a note; a turn that waits for its note; a spool file that stands for neither."""
+SCHEMA = 2
+
+BATCH = 2_000
+"""Notes that are read before they are written to the index."""
 
 WAIT = 2.0
 """Seconds to wait for another process that is refreshing; then the index is built in memory."""
-
-_COLUMNS = {
-    **dict.fromkeys(("key", "size", "mtime", "pending", "turn"), int),
-    **dict.fromkeys(("path", "sha256", "origin", "id", "session_id", "created_at", "title", "topics"), str),
-    **dict.fromkeys(("outcome", "scribe", "files", "malformed"), str),
-    **dict.fromkeys(("title_words", "topic_words", "file_words", "body_words"), str),
-}
-SEARCHED = ("title_words", "topic_words", "file_words", "body_words")
-
-Stamp = tuple[int, int]
-"""Size in bytes and mtime in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +46,7 @@ def open_index(memory: Memory) -> sqlite3.Connection:
 
     Where the folder can't be written, or the database is not ours or not sound, the same index is built in memory.
     """
-    files = dict(_listed(memory.root))
+    files = listed(memory.root)
     for afresh in (False, True) if files else ():  # where nothing is remembered nothing is left behind
         try:
             return _on_disk(memory, files, afresh=afresh)
@@ -83,7 +70,7 @@ def _on_disk(memory: Memory, files: Mapping[str, Stamp], *, afresh: bool) -> sql
     path = memory.root.database
     if not afresh and _is_ours(memory):
         reader = _reader(path)
-        if _stale(reader, memory, files) is None:
+        if _is_true(reader, memory, files):
             return reader
         reader.close()
     prepare_store(memory.root.store)
@@ -150,55 +137,19 @@ def _sides(memory: Memory) -> list[Path]:
     return [Path(f"{memory.root.database}{suffix}") for suffix in ("-journal", "-wal", "-shm")]
 
 
-def _listed(root: Root) -> Iterator[tuple[str, Stamp]]:
-    """List waiting turns and notes with their stamps, by path from `.ogcode`; links are not followed.
-
-    The spool comes first: a turn leaves it only once its note is there, so that it is seen in one or in both.
-    """
-    for entry in _scan(root.spool):
-        if entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
-            with contextlib.suppress(OSError, UnicodeEncodeError):
-                entry.name.encode()
-                facts = entry.stat(follow_symlinks=False)
-                if facts.st_size <= LARGEST:
-                    yield f"spool/{entry.name}", (facts.st_size, facts.st_mtime_ns)
-    folders = [root.memory]
-    while folders:
-        for entry in _scan(folders.pop()):
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(Path(entry.path))
-            elif entry.name.endswith(".md") and entry.is_file(follow_symlinks=False):
-                with contextlib.suppress(OSError, UnicodeEncodeError):
-                    path = os.path.relpath(entry.path, root.store)
-                    path.encode()  # a name that is not UTF-8 can't be shown or asked for
-                    facts = entry.stat(follow_symlinks=False)
-                    if facts.st_size <= LARGEST:
-                        yield path, (facts.st_size, facts.st_mtime_ns)
+def _described(memory: Memory, files: Mapping[str, Stamp]) -> str:
+    """Describe the state of the files and of the manifest: one line that tells whether anything has changed."""
+    listing = "\n".join([*files, *files.values()])
+    return f"{hashlib.blake2b(listing.encode()).hexdigest()} {memory.manifest.state()}"
 
 
-def _scan(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        return [] if folder.is_symlink() or folder.parent.is_symlink() else list(os.scandir(folder))
-    except OSError:
-        return []
+def _is_true(connection: sqlite3.Connection, memory: Memory, files: Mapping[str, Stamp]) -> bool:
+    return _fact(connection, "files") == _described(memory, files)
 
 
-def _stale(
-    connection: sqlite3.Connection, memory: Memory, files: Mapping[str, Stamp]
-) -> tuple[set[str], set[str]] | None:
-    """Compare the index with the files: paths to read and paths to forget, or None where all is true."""
-    known = {
-        path: (size, mtime)
-        for path, size, mtime in connection.execute("select path, size, mtime from notes").fetchall()
-    }
-    changed = {path for path, stamp in files.items() if known.get(path) != stamp}
-    gone = known.keys() - files.keys()
-    same_manifest = connection.execute("select value from facts where name = 'manifest'").fetchone() == (
-        memory.manifest.stamp(),
-    )
-    return None if not changed and not gone and same_manifest else (changed, set(gone))
+def _fact(connection: sqlite3.Connection, name: str) -> str:
+    row = connection.execute("select value from facts where name = ?", (name,)).fetchone()
+    return str(row[0]) if row else ""
 
 
 def _create(connection: sqlite3.Connection) -> None:
@@ -207,94 +158,75 @@ def _create(connection: sqlite3.Connection) -> None:
 
     database = Database(connection)
     with database.atomic():
-        notes = database.create_table("notes", _COLUMNS, pk="key")
-        notes.create_index(["path"], unique=True)
-        notes.create_index(["id"])
-        notes.create_index(["session_id", "turn"])
-        notes.enable_fts(SEARCHED, tokenize="porter unicode61", create_triggers=True)
+        notes = database.create_table("notes", {"key": int, **FACTS}, pk="key")
+        for columns in (["id"], ["name"], ["session_id", "origin", "pending", "id"]):
+            notes.create_index(columns)
         database.create_table("facts", {"name": str, "value": str}, pk="name")
+        words = f"{', '.join(WORDS)}, tokenize = {database.quote(TOKENIZER)}"
+        connection.execute(f"create virtual table words using fts5({words})")
         connection.execute(f"pragma user_version = {SCHEMA}")
 
 
 def _refresh(connection: sqlite3.Connection, memory: Memory, files: Mapping[str, Stamp]) -> None:
     """Bring the index to the state of the files, in one transaction."""
-    stamp = memory.manifest.stamp()  # before its use: what is claimed from here on is looked at next time
-    stale = _stale(connection, memory, files)
-    if stale is None:
+    described = _described(memory, files)  # before anything is read: what changes from here on is seen next time
+    if _fact(connection, "files") == described:
         return
     from sqlite_utils import Database  # costs 70 ms: only where something has changed
 
-    changed, gone = stale
-    database = Database(connection)
-    read = (_row(memory, path, files[path]) for path in sorted(changed))
-    rows = {str(row["path"]): row for row in read if row}
-    with database.atomic():
-        connection.executemany("delete from notes where path = ?", [(path,) for path in {*gone, *changed, *rows}])
-        database.table("notes").insert_all(rows.values())
-        _reown(connection, memory)
-        database.table("facts").upsert({"name": "manifest", "value": stamp}, pk="name")
+    state, claims = memory.manifest.state(), memory.manifest.claims()
+    known = {path: (stamp, key) for path, stamp, key in connection.execute("select path, stamp, key from notes")}
+    changed = {path for path, stamp in files.items() if path not in known or known[path][0] != stamp}
+    if known:
+        changed |= _reowned(connection, claims, _fact(connection, "manifest"), state) & files.keys()
+    gone = [(known[path][1],) for path in known if path in changed or path not in files]
+    taken = {key for _, key in known.values()} - {key for (key,) in gone}
+    store = str(memory.root.store)
+    with Database(connection).atomic():
+        connection.executemany("delete from words where rowid = ?", gone)
+        connection.executemany("delete from notes where key = ?", gone)
+        there = files.keys() - changed
+        for some in _batches(sorted(changed)):
+            read = [row_of(store, path, files[path], claims, memory.seal) for path in some]
+            rows = {row.path: row for row in read if row and row.path not in there}
+            _insert(connection, rows.values(), taken)
+            there |= rows.keys()
+        facts = (("files", described), ("manifest", json.dumps(state)))
+        connection.executemany("insert or replace into facts (name, value) values (?, ?)", facts)
 
 
-def _reown(connection: sqlite3.Connection, memory: Memory) -> None:
-    """Look again whose the notes are: the manifest may have changed after a note was read."""
-    rows = connection.execute("select key, id, sha256, origin from notes where pending = 0").fetchall()
-    moved = [
-        (now, key) for key, note, sha256, before in rows if (now := memory.manifest.origin(note, sha256)) != before
-    ]
-    connection.executemany("update notes set origin = ? where key = ?", moved)
-
-
-def _note_of(memory: Memory, turn: str) -> dict[str, object] | None:
-    for path in memory.root.memory.glob(f"{turn}--*.md"):
-        with contextlib.suppress(OSError):
-            facts = path.lstat()
-            return _row(memory, os.path.relpath(path, memory.root.store), (facts.st_size, facts.st_mtime_ns))
-    return None
-
-
-def _row(memory: Memory, path: str, stamp: Stamp) -> dict[str, object] | None:
-    try:
-        content = (memory.root.store / path).read_bytes()
-    except OSError:  # gone meanwhile; a turn has gone to its note
-        return _note_of(memory, Path(path).stem) if path.startswith("spool/") else None
-    sha256 = hashlib.sha256(content).hexdigest()
-    if not path.startswith("spool/"):
-        note = parse_note(path, content)
-        return _told(note, path, stamp, sha256, memory.manifest.origin(note.id, sha256), pending=WRITTEN)
-    job, mark = open_job(Path(path).stem, content)
-    if not isinstance(job, Job) or job.upgrade:
-        nothing = Note(Path(path).stem, "", "", malformed=str(job) if not isinstance(job, Job) else "")
-        return _told(nothing, path, stamp, sha256, "foreign", pending=HIDDEN)
-    origin = "own" if is_ours(job, mark, memory.seal) else "foreign"
-    return _told(pending_note(job), path, stamp, sha256, origin, pending=WAITING)
-
-
-def pending_note(job: Job) -> Note:
-    """Render the note of a turn that waits for its own."""
-    return parse_note(f"{job.id}.md", extract_note(job).encode())
-
-
-def _told(note: Note, path: str, stamp: Stamp, sha256: str, origin: str, *, pending: int) -> dict[str, object]:
-    lines = note.text.split("\n")
+def _reowned(connection: sqlite3.Connection, claims: Claims, before: str, now: State) -> set[str]:
+    """Find the notes that are somebody else's by now: the manifest may have changed after a note was read."""
+    was: State = tuple(json.loads(before)) if before else (0, 0, 0)
+    if was == now:
+        return set()
+    grown = was[2] == now[2] and was[0] <= now[0]
+    newly = claims.since(was[0]) if grown else frozenset()
+    rows = connection.execute("select path, id, sha256, origin from notes where pending = 0")
     return {
-        "path": path,
-        "size": stamp[0],
-        "mtime": stamp[1],
-        "sha256": sha256,
-        "origin": origin,
-        "pending": pending,
-        "id": note.id,
-        "session_id": note.session_id,
-        "created_at": note.created_at,
-        "turn": note.turn,
-        "title": note.title,
-        "topics": json.dumps(note.topics, ensure_ascii=False),
-        "outcome": note.outcome,
-        "scribe": note.scribe,
-        "files": json.dumps(dict(note.files), ensure_ascii=False),
-        "malformed": note.malformed,
-        "title_words": searchable(note.title),
-        "topic_words": searchable("\n".join(note.topics)),
-        "file_words": searchable("\n".join(note.files)),
-        "body_words": searchable("\n".join(lines[head_lines(lines) :])),
+        path
+        for path, note, sha256, origin in rows
+        if (not grown or note in newly) and claims.origin(note, sha256) != origin
     }
+
+
+def _insert(connection: sqlite3.Connection, rows: Iterable[Row], taken: set[int]) -> None:
+    """Insert rows in the order of their keys: FTS5 writes out what it holds whenever a smaller one comes."""
+    keyed = list[tuple[int, Row]]()
+    for row in sorted(rows, key=lambda row: (row.key, row.path)):
+        key = row.key
+        while key in taken:
+            key += 1
+        taken.add(key)
+        keyed.append((key, row))
+    keyed.sort(key=lambda each: each[0])
+    for table, columns in (("notes", ("key", *FACTS)), ("words", ("rowid", *WORDS))):
+        statement = f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"  # noqa: S608
+        values = ((key, *(row.facts if table == "notes" else row.words)) for key, row in keyed)
+        connection.executemany(statement, values)
+
+
+def _batches(paths: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Take so many at a time that a hundred thousand notes are never in memory at once."""
+    for start in range(0, len(paths), BATCH):
+        yield paths[start : start + BATCH]

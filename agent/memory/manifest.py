@@ -3,20 +3,25 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import re
 from pathlib import Path
 from typing import Literal
 
 from ogcode.agent.durable import append_line, make_folder
 
 Origin = Literal["own", "edited", "foreign"]
+State = tuple[int, int, int]
+"""Size, mtime and inode of a manifest; all 0 where there is none."""
+
+_CLAIM = re.compile(rb'^\{"note": "([^"\n]*)", "sha256": "([0-9a-f]{64})"\}$', re.MULTILINE)
+"""As `add` writes it; what a crash tore is passed over."""
 
 
 class Manifest:
     def __init__(self, home: Path, root: Path) -> None:
         self.path = home / "manifests" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.jsonl"
-        self._known: dict[str, set[str]] = {}
-        self._stamp = ""
+        self._claims = Claims(self.path)
+        self._state: State | None = None
 
     def add(self, note: str, content: bytes) -> None:
         """Claim a note, before it gets its name: a claim without a note does no harm.
@@ -28,34 +33,61 @@ class Manifest:
         row = {"note": note, "sha256": hashlib.sha256(content).hexdigest()}
         append_line(self.path, json.dumps(row).encode(), sync=True)
 
-    def stamp(self) -> str:
+    def state(self) -> State:
         """Tell the state of the file, to see whether it has changed."""
         try:
             facts = self.path.stat()
         except OSError:
-            return "none"
-        return f"{facts.st_size}:{facts.st_mtime_ns}"
+            return 0, 0, 0
+        return facts.st_size, facts.st_mtime_ns, facts.st_ino
+
+    def claims(self) -> "Claims":
+        """Give what is claimed by now, to ask about many notes."""
+        if self._state != (state := self.state()):
+            self._claims, self._state = Claims(self.path), state
+        return self._claims
 
     def origin(self, note: str, sha256: str) -> Origin:
         """Tell whose a note is: ours as written, ours and edited since, or someone else's."""
-        if self._stamp != (stamp := self.stamp()):
-            self._known = {}
-            for row in self._rows():
-                self._known.setdefault(str(row.get("note")), set()).add(str(row.get("sha256")))
-            self._stamp = stamp
-        if note not in self._known:
-            return "foreign"
-        return "own" if sha256 in self._known[note] else "edited"
+        return self.claims().origin(note, sha256)
 
-    def _rows(self) -> Iterator[dict[str, object]]:
-        try:
-            lines = self.path.read_bytes().splitlines()
-        except OSError:
-            return
-        for line in lines:
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue  # a line that a crash tore
-            if isinstance(row, dict):
-                yield row
+
+class Claims:
+    """The claims of one manifest as they were when it was read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._content = _read(path)
+        self._known: dict[bytes, bytes] | None = None
+        self._elsewhere: set[tuple[bytes, bytes]] | None = None
+
+    def origin(self, note: str, sha256: str) -> Origin:
+        """Tell whose a note is. What another folder's manifest claims to the byte is ours too: a checkout can move."""
+        if self._known is None:
+            self._known = {}
+            for each, digest in _CLAIM.findall(self._content):
+                self._known[each] = self._known[each] + digest if each in self._known else digest
+        name, digest = _name(note), sha256.encode()
+        if digest and digest in self._known.get(name, b""):
+            return "own"
+        if self._elsewhere is None:
+            others = sorted(self._path.parent.glob("*.jsonl"))
+            self._elsewhere = {claim for path in others if path != self._path for claim in _CLAIM.findall(_read(path))}
+        if (name, digest) in self._elsewhere:
+            return "own"
+        return "edited" if name in self._known else "foreign"
+
+    def since(self, size: int) -> frozenset[str]:
+        """Name the notes that are claimed behind the first so many bytes."""
+        return frozenset(json.loads(b'"%b"' % name) for name, _ in _CLAIM.findall(self._content[size:]))
+
+
+def _name(note: str) -> bytes:
+    return json.dumps(note)[1:-1].encode()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

@@ -1,20 +1,21 @@
 """Reading memory: what is in scope, ranked. Holds a connection that can't write."""
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ogcode.agent.memory.beneath import read_beneath
+from ogcode.agent.memory.conversations import LAST, Conversation, conversations, topics
 from ogcode.agent.memory.extract import extract_note
 from ogcode.agent.memory.job import Job
-from ogcode.agent.memory.markdown import Section, head_lines, sections
 from ogcode.agent.memory.notes import LARGEST
+from ogcode.agent.memory.passages import best_parts
+from ogcode.agent.memory.ranking import Seen, ranked
+from ogcode.agent.memory.rows import FOREIGN
 from ogcode.agent.memory.spool import open_job
-from ogcode.agent.memory.words import query_terms, searchable
-
-WEIGHTS = (2.0, 1.5, 1.5, 1.0)
-"""Of title, topics, files and body in BM25."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +55,19 @@ class Passage:
 
     entry: Entry
     section: str
-    """Its heading; empty for a note without sections."""
+    """Its heading, of a short note that of its best section; empty for a note without sections."""
     text: str
+    """What the section says, around the words of the question; of a short note all that it says."""
 
 
 _COLUMNS = "path, id, title, topics, session_id, created_at, turn, outcome, scribe, origin, pending, files, malformed"
-_VISIBLE = """(pending = 0 or (pending = 1 and id not in (select id from notes where pending = 0)))
-    and (origin = 'own' or :trusted)"""
-_NEWEST = "created_at desc, turn desc, id desc"
+_VISIBLE = """pending < 2 and (origin = 'own' or :trusted) and ((origin = 'own' and pending = 0) or not exists (
+    select 1 from notes as other where other.id = notes.id and other.pending < 2
+    and 2 * (other.origin = 'own') + (other.pending = 0) > 2 * (notes.origin = 'own') + (notes.pending = 0)))"""
+"""Of several that bear one id the user's own is meant, and of a turn and its note the note."""
+
+_OF_SESSIONS = "(origin = 'own' or (origin = 'edited' and id like '%--' || substr(session_id, 1, 8)))"
+"""Nobody else's note is a turn of this user's conversations, whatever it claims."""
 
 
 class Notes:
@@ -73,34 +79,30 @@ class Notes:
         self._trusted = trusted
         self._scope = scope
 
-    def entries(self, *, limit: int = -1) -> list[Entry]:
-        """List the notes, newest first."""
+    def count(self) -> int:
+        """Count the notes."""
         where, values = self._where()
-        query = f"select {_COLUMNS} from notes where {where} order by {_NEWEST} limit :limit"  # noqa: S608  # constants
-        return [_entry(row) for row in self._connection.execute(query, {**values, "limit": limit})]
+        query = f"select count(*) from notes where {where}"  # noqa: S608  # constants
+        return int(self._connection.execute(query, values).fetchone()[0])
 
-    def find(self, query: str, *, limit: int = 20) -> list[Entry]:
-        """List the notes that speak to a query, best first."""
-        terms = query_terms(query)
-        if not terms:
-            return []
-        where, values = self._where()
-        weights = ", ".join(map(str, WEIGHTS))
-        statement = (
-            f"select {_COLUMNS} from notes_fts join notes on notes.key = notes_fts.rowid "  # noqa: S608  # constants
-            f"where notes_fts match :match and {where} order by bm25(notes_fts, {weights}), {_NEWEST} limit :limit"
-        )
-        match = " OR ".join(f'"{term}"' for term in terms)
-        return [_entry(row) for row in self._connection.execute(statement, {**values, "match": match, "limit": limit})]
+    def entries(self, *, session: str | None = None, limit: int = -1) -> list[Entry]:
+        """List the notes, of one conversation or of all, newest first."""
+        condition = "" if session is None else "session_id = :session"
+        return self._entries(condition, {"session": session}, limit=limit)
+
+    def find(self, query: str, *, session: str | None = None, limit: int = 20) -> list[Entry]:
+        """List the notes, of one conversation or of all, that speak to a query, best first."""
+        return [entry for entry, _ in self._found(query, limit, session)]
 
     def named(self, name: str) -> list[Entry]:
         """List the notes that a name, an id or the unique start of one could mean; an exact name wins."""
         wanted = (
             name.strip().removeprefix("[[").removesuffix("]]").partition("#")[0].rpartition("/")[2].removesuffix(".md")
         )
+        wanted = wanted.encode("utf-8", "replace").decode()  # SQLite takes no lone surrogates
         if not wanted:
             return []
-        near = [each for each in self.entries() if each.name.startswith(wanted) or each.id.startswith(wanted)]
+        near = self._entries("name >= :wanted and name < :behind", {"wanted": wanted, "behind": f"{wanted}{LAST}"})
         exact = [each for each in near if wanted in (each.id, each.name.removesuffix(".md"))]
         return exact or near
 
@@ -108,55 +110,81 @@ class Notes:
         """Read a note; of a waiting turn, the note that it would get without a model.
 
         Raises:
-            OSError: it is gone, or lies outside the memory folder.
+            OSError: it is gone, or something that is no note stands in its place.
         """
-        folder = self._store / ("spool" if entry.pending else "memory")
-        path = (self._store / entry.path).resolve()
-        if entry.pending and not path.exists():  # the scribe has written its note meanwhile
-            folder = self._store / "memory"
-            path = next(folder.glob(f"{entry.id}--*.md"), path).resolve()
-        if not path.is_relative_to(folder.resolve()):
-            raise FileNotFoundError(f"{entry.path} lies outside the memory folder")
-        with path.open("rb") as file:
-            content = file.read(LARGEST)
-        if path.suffix == ".json":
+        path = entry.path
+        try:
+            content = read_beneath(self._store, path, LARGEST)
+        except FileNotFoundError:
+            written = next((self._store / "memory").glob(f"{entry.id}--*.md"), None) if entry.pending else None
+            if written is None:
+                raise
+            path = f"memory/{written.name}"  # the scribe has written the note meanwhile
+            content = read_beneath(self._store, path, LARGEST)
+        if path.endswith(".json"):
             job, _ = open_job(entry.id, content)
             if not isinstance(job, Job):
                 raise FileNotFoundError(str(job))
             return extract_note(job)
         return content.decode("utf-8", "replace").lstrip("\ufeff").replace("\r\n", "\n")
 
-    def passages(self, query: str, *, notes: int, characters: int) -> list[Passage]:
-        """Pick the sections that best answer a query, within a bound."""
-        terms = query_terms(query)
-        ranked = [
-            (place, -score, passage)
-            for place, entry in enumerate(self.find(query, limit=notes))
-            for score, passage in self._scored(entry, terms)
-        ]
-        ranked.sort(key=lambda each: (each[0] // 2, each[1]))
-        kept, room = list[Passage](), characters
-        for _, _, passage in ranked:
-            if len(passage.text) <= room:
-                kept.append(passage)
-                room -= len(passage.text)
-        return kept
+    def passages(self, query: str, *, notes: int = 24, characters: int) -> list[Passage]:
+        """Pick the sections of the best notes that best answer a query, within a bound."""
+        found = list[tuple[Entry, str, float]]()
+        for entry, score in self._found(query, notes):
+            with contextlib.suppress(OSError):
+                found.append((entry, self.text(entry), score))
+        parts = best_parts(query, [(text, score) for _, text, score in found], characters)
+        return [Passage(found[part.note][0], part.section, part.text) for part in parts]
 
-    def _scored(self, entry: Entry, terms: tuple[str, ...]) -> list[tuple[float, Passage]]:
-        try:
-            lines = self.text(entry).split("\n")
-        except OSError:
+    def conversations(self, *, limit: int = -1) -> list[Conversation]:
+        """List the conversations, the last active first."""
+        return self.latest_conversations(limit)[0]
+
+    def latest_conversations(self, limit: int) -> tuple[list[Conversation], int]:
+        """List the last active conversations, and count them all."""
+        where, values = self._where()
+        return conversations(self._connection, where, values, limit=limit)
+
+    def tagged(self, tag: str) -> list[Conversation]:
+        """List the conversations that a tag or the start of one could mean; an exact one wins."""
+        wanted = tag.strip().strip("/").encode("utf-8", "replace").decode()
+        if not wanted:
             return []
-        parts = [part for part in sections("\n".join(lines)) if part.level == 2] or [
-            Section("", 1, head_lines(lines) + 1, len(lines))
-        ]
-        found = list[tuple[float, Passage]]()
-        for part in parts:
-            text = "\n".join(lines[part.start - (0 if part.title else 1) : part.end]).strip()
-            folded = searchable(text).casefold()
-            score = sum(1 + min(folded.count(term[:6]), 4) / 8 for term in terms if term[:6] in folded)
-            if text and (score or part.title == "Outcome"):
-                found.append((score, Passage(entry, part.title, text[:1_800])))
+        where, values = self._where()
+        named = "(session_id = :unnamed or (session_id >= :wanted and session_id < :behind))"
+        given = {"wanted": wanted, "behind": f"{wanted}{LAST}", "unnamed": "" if wanted == "unnamed" else wanted}
+        near, _ = conversations(self._connection, where, {**values, **given}, condition=named)
+        exact = [each for each in near if wanted in (each.session_id, each.tag)]
+        return exact or near
+
+    def topics(self, session: str) -> tuple[str, ...]:
+        """Name what the newest notes of a conversation are about."""
+        where, values = self._where()
+        return topics(self._connection, session, where, values)
+
+    def _found(self, query: str, limit: int, session: str | None = None) -> list[tuple[Entry, float]]:
+        where, values = self._where()
+        sessions = tuple(self._scope.sessions or ())
+        if session is not None:
+            where, values, sessions = f"session_id = :session and {where}", {**values, "session": session}, (session,)
+        best = ranked(self._connection, query, Seen(where, values, sessions, FOREIGN if self._trusted else 0))
+        best = best[: None if limit < 0 else limit]
+        keys = ", ".join(str(key) for key, _ in best)
+        rows = self._connection.execute(f"select key, {_COLUMNS} from notes where key in ({keys})")  # noqa: S608
+        entries = {row[0]: _entry(row[1:]) for row in rows}
+        return [(entries[key], score) for key, score in best]
+
+    def _entries(
+        self, condition: str = "", given: Mapping[str, object] | None = None, *, limit: int = -1
+    ) -> list[Entry]:
+        """List notes in the order of their keys; where a condition has an index, that is what narrows them down."""
+        where, values = self._where()
+        narrow = f"{condition} and {where} order by +key desc" if condition else f"{where} order by key desc"
+        query = f"select {_COLUMNS} from notes where {narrow} limit :limit"  # noqa: S608  # constants
+        rows = self._connection.execute(query, {**values, **(given or {}), "limit": limit})
+        found = [_entry(row) for row in rows]
+        found.sort(key=lambda entry: (entry.origin != "foreign", entry.created_at, entry.turn, entry.id), reverse=True)
         return found
 
     def _where(self) -> tuple[str, dict[str, object]]:
@@ -167,7 +195,7 @@ class Notes:
         for number, (session, last) in enumerate(self._scope.sessions.items()):
             parts.append(f"(session_id = :session{number} and turn <= :turn{number})")
             values |= {f"session{number}": session, f"turn{number}": last}
-        return f"{_VISIBLE} and ({' or '.join(parts) or '0'})", values
+        return f"{_VISIBLE} and {_OF_SESSIONS} and ({' or '.join(parts) or '0'})", values
 
 
 def _entry(row: tuple[object, ...]) -> Entry:
