@@ -1,14 +1,16 @@
 """What one recall may open: the notes in its scope, and a handle for everything that it opened."""
 
-import hashlib
-import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ogcode.agent.memory.search import Entry, Notes
 from ogcode.agent.memory.verbatim import verbatim
+from ogcode.agent.memory.worked import file_digest
+from ogcode.agent.seal import Seal
 from ogcode.agent.secrets import scrub
+from ogcode.agent.transcript import is_own
+from ogcode.librarian.fence import plain
 
 VERBATIM = "Verbatim"
 SAID = 100_000
@@ -16,27 +18,41 @@ SAID = 100_000
 
 STALE = 40
 """Files of a note that are looked at."""
-_HANDLE = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
-_LINK = re.compile(r"\[\[([^\]\[#]+)(?:#([^\]\[]*))?\]\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
+    """A section of a note, or with an empty name all of it, that was shown to the model."""
+
     entry: Entry
     section: str
 
     @property
+    def heading(self) -> str:
+        return plain(self.section)
+
+    @property
     def link(self) -> str:
-        return f"[[{self.entry.id}#{self.section}]]" if self.section else f"[[{self.entry.id}]]"
+        """What it is cited by; a name or a heading can't make it another link."""
+        note = plain(self.entry.id).replace("#", "")
+        return f"[[{note}#{self.heading}]]" if self.section else f"[[{note}]]"
+
+    def is_called(self, name: str, section: str) -> bool:
+        """Tell whether a model that wrote this name and heading means this one."""
+        stem = name.removesuffix(".md").strip()
+        names = (plain(self.entry.id), plain(self.entry.name.removesuffix(".md")))
+        headings = ("", self.heading.casefold(), plain(self.entry.title).casefold() if not self.section else "")
+        return stem in names and section.casefold() in headings
 
 
 @dataclass(slots=True)
 class Library:
-    """Read-only: notes in scope, the transcripts of their turns, and the hashes of the files that they name."""
+    """Read-only: notes in scope, the user's own transcripts of their turns, and the hashes of the files they name."""
 
     notes: Notes
     sessions: Path
     top: Path
+    seal: Seal
     known_secrets: tuple[str, ...] = ()
     opened: list[Opened] = field(default_factory=list)
 
@@ -48,58 +64,35 @@ class Library:
         return self.opened.index(shown) + 1
 
     def words_of(self, entry: Entry) -> str:
-        """Give a turn word for word; empty where its transcript is gone."""
+        """Give a turn word for word; empty where its transcript is gone, or somebody else wrote it."""
+        if not entry.session_id.isalnum() or not is_own(self.sessions / f"{entry.session_id}.jsonl", self.seal):
+            return ""
         said = verbatim(self.sessions, entry.session_id, entry.turn)
         if said is None:
             return ""
         return scrub(f"Request:\n{said[0][:SAID]}\n\nAnswer:\n{said[1][:SAID]}", self.known_secrets)
 
-    def cite(self, answer: str) -> tuple[str, list[Entry]]:
-        """Expand handles to links, mark what was never opened, and give the notes that are cited."""
-        cited = list[Entry]()
-
-        def expand(match: re.Match[str]) -> str:
-            numbers = [int(number) for number in re.findall(r"\d+", match[1])]
-            return " ".join(self._link(number, cited) for number in numbers)
-
-        def check(match: re.Match[str]) -> str:
-            name, section = match[1].strip().removesuffix(".md"), (match[2] or "").strip()
-            for each in self.opened:
-                if name in (each.entry.id, each.entry.name.removesuffix(".md")) and section in ("", each.section):
-                    cited.append(each.entry)
-                    return each.link
-            return f"[unverified: {name}]"
-
-        pieces = _LINK.split(answer)
-        # split() leaves text, name, section, text, …: links are checked, handles only looked for between them
-        checked = [_HANDLE.sub(expand, pieces[0])]
-        for link, rest in zip(_LINK.finditer(answer), pieces[3::3], strict=True):
-            checked += [check(link), _HANDLE.sub(expand, rest)]
-        return "".join(checked), list({entry.id: entry for entry in cited}.values())
-
-    def _link(self, number: int, cited: list[Entry]) -> str:
-        if not 1 <= number <= len(self.opened):
-            return f"[unverified: {number}]"
-        cited.append(self.opened[number - 1].entry)
-        return self.opened[number - 1].link
-
-    def stale(self, entries: Iterable[Entry]) -> list[str]:
-        """Name the files that have changed since a note named them, a line a note."""
-        lines = list[str]()
-        for entry in entries:
-            named = list(entry.files.items())[:STALE]
-            changed = [path for path, digest in named if digest and self._digest(path) != digest]
-            if changed:
-                more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
-                lines.append(f"changed since {entry.id}: {', '.join(changed[:4])}{more}")
-        return lines
+    def stale(self, entry: Entry) -> tuple[str, ...]:
+        """Name the files that have changed since a note named them."""
+        named = list(entry.files.items())[:STALE]
+        return tuple(path for path, digest in named if digest and self._digest(path) != digest)
 
     def _digest(self, path: str) -> str:
         try:
             place = (self.top / path).resolve()
-            if not place.is_relative_to(self.top.resolve()) or not place.is_file():
-                return "gone"
-            with place.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()[:12]
-        except (OSError, ValueError, RuntimeError):  # not to be read; NUL bytes; loops of links
-            return "gone"
+            return file_digest(place) if place.is_relative_to(self.top.resolve()) else ""
+        except (OSError, ValueError, RuntimeError):  # NUL bytes; loops of links
+            return ""
+
+
+def marks(cited: Sequence[tuple[Entry, tuple[str, ...]]]) -> list[str]:
+    """Say of each note that is cited what speaks against it."""
+    told = list[str]()
+    for entry, stale in cited:
+        note = plain(entry.id)
+        if entry.origin != "own":
+            told.append(f"{note} is {entry.origin}: not, or not only, what this user's ogcode wrote")
+        if stale:
+            more = f" and {len(stale) - 4} more" if len(stale) > 4 else ""
+            told.append(f"changed since {note}: {', '.join(map(plain, stale[:4]))}{more}")
+    return told

@@ -1,11 +1,13 @@
 """Answer a question from memory, with citations that were checked."""
 
 import asyncio
+import re
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ogcode.agent.clean import clean
 from ogcode.agent.events import Emit
 from ogcode.agent.fit import size
 from ogcode.agent.loop import run_turn
@@ -15,7 +17,9 @@ from ogcode.agent.model import Delta, Finished, Model, ModelError, Options, Tool
 from ogcode.agent.models.around import Around
 from ogcode.agent.models.recover import may_be_calls
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Verdict
-from ogcode.librarian.library import Library
+from ogcode.librarian.citations import cite
+from ogcode.librarian.fence import fence, fenced
+from ogcode.librarian.library import Library, Opened, marks
 from ogcode.librarian.tools import label, librarian_tools
 
 STEPS = 8
@@ -32,80 +36,143 @@ ANSWER = 400
 QUOTED, QUOTE = 3, 400
 """Sections, and characters of each, that are quoted where the model gives no answer."""
 
+REMINDER = "Answer in one to three sentences, and end each with the handle of the passage it is from, like [1]."
+"""Small models forget by the end what they were told at the beginning."""
+
 LEFT_OUT = " [… no room for the rest …]"
 
 NOTHING = "Nothing about this was found in memory."
+UNANSWERED = "No answer was put together; this is what the notes say:"
+UNCITED = "no note is cited for this: treat it as unverified"
+LONGEST = 4_000
+"""Characters of an answer at most, whatever the model thinks of its tokens."""
+
+_CITATION = re.compile(r"\[\[[^\]\n]*\]\]|\[unverified: [^\]\n]*\]")
+_ABSENT = re.compile(r"\W*nothing found\W*", re.IGNORECASE)
 
 
 class RecallFailed(Exception):
     """Memory could not be asked; that is not the same as finding nothing."""
 
 
-async def recall(question: str, *, library: Library, model: Model, emit: Emit) -> str:
-    """Answer a question from the notes in scope, with `[[note#Section]]` links.
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A section that an answer rests on; it was opened, and it is in scope."""
+
+    note: str
+    section: str
+    path: str
+    """From `.ogcode`; of a turn that waits for its note, its spool file."""
+    origin: str
+    stale: tuple[str, ...]
+    """Files that the note names and that have changed since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    text: str
+    """With `[[note#Section]]` links, all of them checked."""
+    citations: tuple[Citation, ...] = ()
+    marks: tuple[str, ...] = ()
+    """What speaks against it, a sentence each."""
+
+    def told(self) -> str:
+        """Give the answer with what speaks against it."""
+        return "\n".join([self.text, *(f"({mark})" for mark in self.marks)])
+
+
+async def recall(question: str, *, library: Library, model: Model, emit: Emit, seconds: float = SECONDS) -> Answer:
+    """Answer a question from the notes in scope.
 
     Raises:
         RecallFailed: the model failed or took too long.
     """
-    if not library.notes.entries(limit=1):
-        return "Nothing is remembered yet."
-    passages = library.notes.passages(question, notes=8, characters=PASSAGES)
-    prompt = Path(__file__).with_name("prompt.md").read_text("utf-8").strip()
-    opening = Opening(prompt, _asked(question, passages, library))
     try:
-        async with asyncio.timeout(SECONDS):
-            turn = await run_turn(
-                opening,
-                model=_LastWord(model),
-                tools=librarian_tools(library),
-                emit=emit,
-                approve=_yes,
-                limits=Limits(requests=STEPS),
-                options=Options(role="librarian", max_output=ANSWER, temperature=0.0),
-            )
+        return await _answer(question, library, model, emit, seconds)
     except TimeoutError as error:
-        raise RecallFailed(f"memory did not answer within {SECONDS:.0f} s; ask a narrower question") from error
+        raise RecallFailed(f"memory did not answer within {seconds:g} s; ask a narrower question") from error
     except ModelError as error:
         raise RecallFailed(f"memory could not be asked: {error}") from error
     except sqlite3.Error as error:
         raise RecallFailed(f"the index went away ({error}); ask again") from error
-    answer = turn.answer.strip()
+
+
+async def _answer(question: str, library: Library, model: Model, emit: Emit, seconds: float) -> Answer:
+    if not library.notes.entries(limit=1):
+        return Answer("Nothing is remembered yet.")
+    passages = library.notes.passages(question, notes=8, characters=PASSAGES)
+    prompt = Path(__file__).with_name("prompt.md").read_text("utf-8").strip()
+    async with asyncio.timeout(seconds):
+        turn = await run_turn(
+            Opening(prompt, _asked(question, passages, library)),
+            model=_LastWord(model),
+            tools=[fenced(tool) for tool in librarian_tools(library)],
+            emit=emit,
+            approve=_yes,
+            limits=Limits(requests=STEPS),
+            options=Options(role="librarian", max_output=ANSWER, temperature=0.0),
+        )
+    answer = cut(clean(turn.answer, prose=True).strip(), LONGEST)
     if answer and not may_be_calls(answer):
-        return _checked(answer, library)
+        return _checked(answer, passages, library)
     if not passages:
         raise RecallFailed("memory gave no answer; ask a narrower question")
-    return _quoted(passages[:QUOTED], library)
+    return _quoted(UNANSWERED, passages, library)
 
 
 def _asked(question: str, passages: Sequence[Passage], library: Library) -> str:
     told = [
-        f"[{library.open(passage.entry, passage.section)}] {label(passage.entry, passage.section)}\n{passage.text}"
-        for passage in passages
-    ]
-    found = "\n\n".join(told) or "(no passage matches the words of the question; memory_map lists what there is)"
-    return f"Question: {cut(question, 1_000)}\n\nPassages:\n\n{found}"
-
-
-def _quoted(passages: Sequence[Passage], library: Library) -> str:
-    """Let the notes speak for themselves, where the model did not put an answer together."""
-    told = [
-        f"{cut(' '.join(each.text.split()), QUOTE)} {library.opened[library.open(each.entry, each.section) - 1].link}"
+        fence(f"[{library.open(each.entry, each.section)}] {label(each.entry, each.section)}\n{each.text}")
         for each in passages
     ]
-    marks = library.stale({passage.entry.id: passage.entry for passage in passages}.values())
-    return "\n".join(
-        ["No answer was put together; this is what the notes say:", *told, *(f"({mark})" for mark in marks)]
+    found = "\n\n".join(told) or "(no passage matches the words of the question; memory_map lists what there is)"
+    return f"Passages:\n\n{found}\n\nQuestion: {cut(question, 1_000)}" + (f"\n\n{REMINDER}" if told else "")
+
+
+def _quoted(said: str, passages: Sequence[Passage], library: Library) -> Answer:
+    """Let the notes speak for themselves, where the model did not put an answer together that rests on them."""
+    opened = [library.opened[library.open(each.entry, each.section) - 1] for each in passages[:QUOTED]]
+    told = [
+        f"{cut(_unlinked(passage.text), QUOTE)} {each.link}" for passage, each in zip(passages, opened, strict=False)
+    ]
+    return _marked("\n".join([said, *told]), opened, library)
+
+
+def _unlinked(text: str) -> str:
+    return " ".join(clean(text).split()).replace("[[", "[").replace("]]", "]")
+
+
+def _checked(answer: str, passages: Sequence[Passage], library: Library) -> Answer:
+    text, cited = cite(answer, library.opened)
+    said = _CITATION.sub("", text)
+    if _ABSENT.fullmatch(said):
+        return Answer(NOTHING)
+    if passages and not re.search(r"\w", said):
+        return _quoted(UNANSWERED, passages, library)
+    if not cited and passages:
+        return _quoted(f"{text}\n({UNCITED}; this is what the notes say:)", _nearest(text, passages), library)
+    return _marked(text, cited, library)
+
+
+def _nearest(text: str, passages: Sequence[Passage]) -> Sequence[Passage]:
+    """Order passages by how much of an answer they hold."""
+    said = _words(text)
+    return sorted(passages, key=lambda passage: -len(said & _words(passage.text)))
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w{3,}", text.casefold()))
+
+
+def _marked(text: str, cited: Sequence[Opened], library: Library) -> Answer:
+    """Put beside an answer what it rests on, and what speaks against that."""
+    stale = {each.entry.id: library.stale(each.entry) for each in cited}
+    citations = tuple(
+        Citation(each.entry.id, each.section, each.entry.path, each.entry.origin, stale[each.entry.id])
+        for each in cited
     )
-
-
-def _checked(answer: str, library: Library) -> str:
-    expanded, cited = library.cite(answer)
-    if not cited and answer.strip("`*_ ").lower().startswith("nothing found"):
-        return NOTHING
-    marks = library.stale(cited)
-    if not cited:
-        marks.append("no note is cited for this: treat it as unverified")
-    return "\n".join([expanded, *(f"({mark})" for mark in marks)])
+    told = marks([(entry, stale[entry.id]) for entry in {each.entry.id: each.entry for each in cited}.values()])
+    return Answer(text, citations, tuple(told) if cited else (UNCITED,))
 
 
 async def _yes(call: ToolCall) -> Verdict:  # noqa: ARG001  # all three tools are allowed
@@ -154,5 +221,7 @@ def _shortened(messages: Sequence[Message], tools: Sequence[ToolSpec], room: int
 
 
 def _start(text: str, size: int) -> str:
-    kept = text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
-    return text if len(kept) == len(text) else f"{kept.removesuffix(LEFT_OUT)}{LEFT_OUT}"
+    """Keep the beginning of a text, and what closes the fence around it."""
+    inner, _, closing = text.rpartition("\n") if text.rpartition("\n")[2].startswith("</memory ") else (text, "", "")
+    kept = inner.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
+    return text if len(kept) == len(inner) else f"{kept.removesuffix(LEFT_OUT)}{LEFT_OUT}\n{closing}".rstrip("\n")

@@ -1,21 +1,28 @@
 """The three tools of the librarian. There is no fourth, and none of them can write."""
 
 import re
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterable, Sequence
+from typing import Annotated, get_args
 
-from ogcode.agent.memory.markdown import cut, head_lines, sections
+from ogcode.agent.memory.conversations import Conversation
+from ogcode.agent.memory.markdown import head_lines, sections
 from ogcode.agent.memory.search import Entry
 from ogcode.agent.tool import Tool, ToolError, tool
+from ogcode.agent.turn import Outcome
+from ogcode.librarian.fence import plain
 from ogcode.librarian.library import VERBATIM, Library
 
-MAP = 1_400
-"""Tokens of a `memory_map`, by a quick bound."""
+MAP = 1_150
+"""Tokens of a `memory_map`, by a quick estimate: words that are none take a third more, and 1,500 is the most."""
 
 SECTION = 3_600
 """Bytes of one `read`; a longer note without a section gives its outline."""
 
-_PIECE = re.compile(r"\d{1,3}|[A-Za-z]{1,6}|[^\sA-Za-z\d]")
+LISTED = 60
+"""Conversations, or notes of one, that there could be room for."""
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_PIECE = re.compile(r"\d{1,3}|[A-Za-z]{1,4}|[^\sA-Za-z\d]")
 """About a token each: ids and dates have far more of them than prose of the same length."""
 
 
@@ -27,19 +34,19 @@ def librarian_tools(library: Library) -> tuple[Tool, Tool, Tool]:
         folder: Annotated[str, "a conversation's tag"] = "", query: Annotated[str, "words to search for"] = ""
     ) -> str:
         """List conversations, or the notes of one; query keeps the best matches."""
-        entries = library.notes.find(query, limit=-1) if query else library.notes.entries()
-        if not entries:
-            return f"nothing matches '{cut(query, 80)}'" if query else "memory is empty"
-        tags = _tags({entry.session_id for entry in library.notes.entries()})
-        wanted = folder.strip().strip("/")
-        if not wanted and not query:
-            return _bounded(_conversations(entries, tags), "conversations", "name one as folder, or give a query")
-        if wanted:
-            session = _chosen(wanted, tags)
-            entries = [entry for entry in entries if entry.session_id == session]
-            if not entries:
-                return f"nothing in {tags[session]}/ matches '{cut(query, 80)}'"
-        return _bounded([_line(entry) for entry in entries], "notes", "give a query")
+        notes = library.notes
+        chosen = _chosen(library, folder.strip().strip("/"))
+        if query:
+            found = notes.find(query, session=chosen.session_id if chosen else None, limit=-1)
+            if not found:
+                return f"nothing {f'in {_tag(chosen)} ' if chosen else ''}matches '{plain(query, 80)}'"
+            return _bounded(map(_line, found), len(found), "notes", "ask in other words, or for one conversation")
+        if chosen:
+            entries = notes.entries(session=chosen.session_id, limit=LISTED)
+            return _bounded(map(_line, entries), chosen.turns, "notes", "give a query")
+        latest, number = notes.latest_conversations(LISTED)
+        lines = (_conversation(each, notes.topics(each.session_id)) for each in latest)
+        return _bounded(lines, number, "conversations", "name one as folder, or give a query") or "memory is empty"
 
     @tool(effect="read")
     async def file_map(path: Annotated[str, "a note's file name"]) -> str:
@@ -56,22 +63,23 @@ def librarian_tools(library: Library) -> tuple[Tool, Tool, Tool]:
     ) -> str:
         """Read a note, one section of it, or a range of lines."""
         entry = _note(library, path)
+        name = plain(entry.name)
         if section.strip().casefold() == VERBATIM.casefold():
             words = library.words_of(entry)
             if not words:
-                raise ToolError(f"the transcript of {entry.id} is gone; read its sections instead")
-            return _shown(library, entry, VERBATIM, _range(words, start_line, end_line, f"{VERBATIM} of {entry.id}"))
+                raise ToolError(f"the transcript of {name} is gone or not your own; read its sections instead")
+            return _shown(library, entry, VERBATIM, _range(words, start_line, end_line, f"{VERBATIM} of {name}"))
         text = _text(library, entry)
         if section:
-            wanted = section.strip().lstrip("#").strip().casefold()
-            part = next((part for part in sections(text) if part.title.casefold() == wanted), None)
+            wanted = plain(section.strip().lstrip("#")).casefold()
+            part = next((part for part in sections(text) if plain(part.title).casefold() == wanted), None)
             if part is None:
-                raise ToolError(f"{entry.name} has no section '{cut(section, 80)}':\n{_outline(entry, text)}")
-            return _shown(library, entry, part.title, _range(text, part.start, part.end, entry.name))
+                raise ToolError(f"{name} has no section '{plain(section, 80)}':\n{_outline(entry, text)}")
+            return _shown(library, entry, part.title, _range(text, part.start, part.end, name))
         if start_line or end_line:
-            return _shown(library, entry, "", _range(text, start_line, end_line, entry.name))
+            return _shown(library, entry, "", _range(text, start_line, end_line, name))
         if len(text.encode()) > SECTION:
-            return f"{entry.name} is long; read one section or a range of lines:\n{_outline(entry, text)}"
+            return f"{name} is long; read one section or a range of lines:\n{_outline(entry, text)}"
         lines = text.split("\n")
         return _shown(library, entry, "", "\n".join(lines[head_lines(lines) :]).strip())
 
@@ -79,11 +87,12 @@ def librarian_tools(library: Library) -> tuple[Tool, Tool, Tool]:
 
 
 def _note(library: Library, name: str) -> Entry:
-    near = library.notes.named(name)
+    near = library.notes.named(name) or [each for each in library.notes.entries() if plain(each.name) == name.strip()]
     if not near:
-        raise ToolError(f"no note named '{cut(name, 80)}' is in scope; memory_map lists what is")
+        raise ToolError(f"no note named '{plain(name, 80)}' is in scope; memory_map lists what is")
     if len({entry.id for entry in near}) > 1:
-        raise ToolError(f"'{cut(name, 80)}' could be {', '.join(entry.name for entry in near[:6])}; name one")
+        told = ", ".join(plain(entry.name) for entry in near[:6])
+        raise ToolError(f"'{plain(name, 80)}' could be {told}; name one")
     return near[0]
 
 
@@ -91,7 +100,7 @@ def _text(library: Library, entry: Entry) -> str:
     try:
         return library.notes.text(entry)
     except OSError as error:
-        raise ToolError(f"{entry.name} can't be read any more; see memory_map") from error
+        raise ToolError(f"{plain(entry.name)} can't be read any more; see memory_map") from error
 
 
 def _range(text: str, start: int, end: int, name: str) -> str:
@@ -110,73 +119,60 @@ def _shown(library: Library, entry: Entry, section: str, text: str) -> str:
 
 
 def label(entry: Entry, section: str) -> str:
-    """Say where a passage is from."""
-    origin = "" if entry.origin == "own" else f", {entry.origin}"
+    """Say where a passage is from, and whose it is."""
     state = ", not yet summarised" if entry.pending else ""
-    name = f"{entry.id}#{section or _flat(entry.title)}"
-    return f"{name} ({entry.created_at[:10]}, {entry.outcome or 'unknown'}{origin}{state})"
+    outcome = entry.outcome if entry.outcome in get_args(Outcome) else "unknown"
+    name = f"{plain(entry.id)}#{plain(section or entry.title)}"
+    return f"{name} ({_day(entry.created_at)}, {outcome}, {entry.origin}{state})"
+
+
+def _day(created_at: str) -> str:
+    return created_at[:10] if _DAY.match(created_at) else "no date"
 
 
 def _outline(entry: Entry, text: str) -> str:
-    lines = [
-        f"{part.start}-{part.end}  {'  ' * (part.level - 1)}{cut(part.title, 100, '…')}" for part in sections(text)
-    ]
-    return _bounded([f"{entry.name}, {len(text.splitlines())} lines", *lines], "headings", "read a range of lines")
+    lines = [f"{part.start}-{part.end}  {'  ' * (part.level - 1)}{plain(part.title)}" for part in sections(text)]
+    lines.insert(0, f"{plain(entry.name)}, {len(text.splitlines())} lines")
+    return _bounded(lines, len(lines), "headings", "read a range of lines")
 
 
 def _line(entry: Entry) -> str:
     waiting = ", not yet summarised" if entry.pending else ""
     origin = "" if entry.origin == "own" else f" ({entry.origin})"
-    return f"{entry.name}: {_flat(entry.title)} [{'; '.join(entry.topics[:5])[:120]}]{origin}{waiting}"
+    topics = "; ".join(plain(topic) for topic in entry.topics[:5])
+    return f"{plain(entry.name)}: {plain(entry.title, 90)} [{topics[:120]}]{origin}{waiting}"
 
 
-def _flat(title: str) -> str:
-    return cut(" ".join(title.split()), 90, "…")
+def _conversation(conversation: Conversation, topics: Sequence[str]) -> str:
+    days = dict.fromkeys((_day(conversation.first), _day(conversation.last)))
+    turns = "1 turn" if conversation.turns == 1 else f"{conversation.turns} turns"
+    told = "; ".join(plain(topic) for topic in topics[:8])
+    return f"{_tag(conversation)} ({turns}, {' to '.join(days)}): {told[:200]}"
 
 
-def _conversations(entries: Sequence[Entry], tags: dict[str, str]) -> list[str]:
-    grouped = dict[str, list[Entry]]()
-    for entry in entries:
-        grouped.setdefault(entry.session_id, []).append(entry)
-    lines = list[str]()
-    for session, notes in grouped.items():
-        days = sorted(note.created_at[:10] for note in notes)
-        span = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-        topics = list(dict.fromkeys(topic for note in notes for topic in note.topics[:2]))[:8]
-        turns = "1 turn" if len(notes) == 1 else f"{len(notes)} turns"
-        lines.append(f"{tags[session]}/ ({turns}, {span}): {'; '.join(topics)[:200]}")
-    return lines
+def _tag(conversation: Conversation) -> str:
+    return f"{plain(conversation.tag, 40)}/"
 
 
-def _tags(ids: set[str]) -> dict[str, str]:
-    """Shorten each session id to its shortest unique prefix of at least eight characters."""
-    ordered = sorted(ids)
-    tags = dict[str, str]()
-    for place, identity in enumerate(ordered):
-        near = [ordered[other] for other in (place - 1, place + 1) if 0 <= other < len(ordered)]
-        size = 8
-        while size < len(identity) and any(each.startswith(identity[:size]) for each in near):
-            size += 1
-        tags[identity] = identity[:size] or "unnamed"
-    return tags
-
-
-def _chosen(wanted: str, tags: dict[str, str]) -> str:
-    near = [session for session, tag in tags.items() if session.startswith(wanted) or tag == wanted]
-    near = [session for session in near if wanted in (session, tags[session])] or near
+def _chosen(library: Library, wanted: str) -> Conversation | None:
+    if not wanted:
+        return None
+    near = library.notes.tagged(wanted)
     if not near:
-        raise ToolError(f"no conversation '{cut(wanted, 80)}' is in scope; memory_map without a folder lists them")
+        raise ToolError(f"no conversation '{plain(wanted, 80)}' is in scope; memory_map without a folder lists them")
     if len(near) > 1:
-        raise ToolError(f"'{cut(wanted, 80)}' could be {', '.join(tags[session] for session in near[:8])}; name one")
+        told = ", ".join(plain(each.tag, 40) for each in near[:8])
+        raise ToolError(f"'{plain(wanted, 80)}' could be {told}; name one")
     return near[0]
 
 
-def _bounded(lines: Sequence[str], what: str, narrow: str) -> str:
+def _bounded(lines: Iterable[str], number: int, what: str, narrow: str) -> str:
+    """Take lines for as long as there is room, and say how many are left out."""
     kept, room = list[str](), MAP
     for line in lines:
         room -= max(len(_PIECE.findall(line)), len(line.encode()) // 3) + 1
         if room < 0:
             break
         kept.append(line)
-    left = len(lines) - len(kept)
+    left = number - len(kept)
     return "\n".join([*kept, *([f"… {left} more {what}; {narrow}"] if left else [])])

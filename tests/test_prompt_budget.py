@@ -16,6 +16,7 @@ from ogcode.tui.wiring import open_session
 HARD_CAP = 1_600
 TOOLS_CAP = 880
 SCRIBE_CAP = 450
+LIBRARIAN_CAP = 260
 
 
 def place(tmp_path: Path) -> Here:
@@ -68,6 +69,13 @@ def test_the_scribes_prompt_is_short() -> None:
 
     [folder] = ogcode.scribe.__path__
     assert tokens.count(Path(folder, "prompt.md").read_text("utf-8")) <= SCRIBE_CAP
+
+
+def test_the_librarians_prompt_is_short() -> None:
+    import ogcode.librarian
+
+    [folder] = ogcode.librarian.__path__
+    assert tokens.count(Path(folder, "prompt.md").read_text("utf-8")) <= LIBRARIAN_CAP
 
 
 def test_tokens_are_counted_by_the_real_vocabulary_without_a_network() -> None:
