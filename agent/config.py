@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ogcode.agent.memory.switch import SCOPES, SWITCHES, MemorySwitch, RecallScope, narrower_scope, narrower_switch
 from ogcode.agent.nearest import nearest
 from ogcode.agent.permissions import Mode, Rules
 
@@ -24,11 +25,14 @@ class Config:
     scribe_model: str = ""
     """Empty: the session's."""
     librarian_model: str = ""
+    memory: MemorySwitch = "on"
+    recall: RecallScope = "project"
+    """How far the model may ask its memory: `conversation` keeps it to the session's own."""
     rules: Rules = field(default_factory=Rules)
 
 
 _MODES: Mapping[str, Mode] = {"plan": "plan", "ask": "ask", "edit": "edit", "auto": "auto"}
-_PROJECT = ("model", "deny")
+_PROJECT = ("model", "deny", "memory")
 """What a project's file may set: it can narrow what is allowed, never widen it."""
 
 
@@ -49,7 +53,12 @@ def load_config(home: Path, project: Path | None) -> tuple[Config, tuple[str, ..
     )
     narrowed = _applied(config, {key: value for key, value in given.items() if key in _PROJECT}, str(path))
     deny = (*config.rules.deny, *(rule for rule in narrowed.rules.deny if rule not in config.rules.deny))
-    return replace(narrowed, rules=Rules(config.rules.allow, deny)), ignored
+    return replace(
+        narrowed,
+        rules=Rules(config.rules.allow, deny),
+        memory=narrower_switch(config.memory, narrowed.memory),
+        recall=narrower_scope(config.recall, narrowed.recall),
+    ), ignored
 
 
 def _table(path: Path) -> Mapping[str, object]:
@@ -82,8 +91,26 @@ def _applied(config: Config, given: Mapping[str, object], source: str) -> Config
                 config = replace(config, scribe_model=name)
             case "librarian", {"model": str(name)}:
                 config = replace(config, librarian_model=name)
+            case "memory", str():
+                config = _with_memory(config, {"switch": value}, source)
+            case "memory", dict() if value:
+                config = _with_memory(config, value, source)
             case _:
                 raise ConfigBroken(_wrong(source, key, value))
+    return config
+
+
+def _with_memory(config: Config, given: Mapping[str, object], source: str) -> Config:
+    """Read `memory = "read"`, or a table `[memory]` with `switch` and `recall`."""
+    for key, value in given.items():
+        switch = next((each for each in SWITCHES if key == "switch" and each == value), None)
+        scope = next((each for each in SCOPES if key == "recall" and each == value), None)
+        if not switch and not scope:
+            raise ConfigBroken(
+                f"{source}: memory must be one of {', '.join(SWITCHES)}, or a table with switch (one of these) and "
+                f"recall ({' or '.join(SCOPES)}); {key} can't be {value!r}"
+            )
+        config = replace(config, memory=switch or config.memory, recall=scope or config.recall)
     return config
 
 
@@ -95,7 +122,7 @@ def _rules(source: str, allow: tuple[str, ...], deny: tuple[str, ...]) -> Rules:
 
 
 def _wrong(source: str, key: str, value: object) -> str:
-    known = ("model", "api_base", "num_ctx", "mode", "allow", "deny", "scribe", "librarian")
+    known = ("model", "api_base", "num_ctx", "mode", "allow", "deny", "scribe", "librarian", "memory")
     if key in known:
         return f"{source}: '{key}' can't be {value!r}"
     near = nearest(key, known)

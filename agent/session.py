@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ogcode.agent.events import Answered, Emit, Event, Nested, Progress, TurnFinished, Warned
-from ogcode.agent.loop import Approve, run_turn
+from ogcode.agent.loop import Approve, Steering, run_turn
 from ogcode.agent.memory.capture import Place
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import later_than
+from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.model import TRANSIENT, Model, ModelError, Who
 from ogcode.agent.prompt import Previous, preface
 from ogcode.agent.tool import Tool
@@ -30,7 +31,18 @@ class Start:
     past: Past | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Where the turns of a session go; what is None is not kept."""
+
+    transcript: Transcript | None = None
+    record: Record | None = None
+    ledger: Ledger | None = None
+
+
 class Session:
+    """`model`, `system`, `keep` and `memory` may be set at any time; they hold from the next turn on."""
+
     def __init__(
         self,
         start: Start,
@@ -38,31 +50,29 @@ class Session:
         model: Model,
         system: str,
         tools: Callable[[Emit], Sequence[Tool]],
-        transcript: Transcript | None,
-        record: Record | None,
-        ledger: Ledger | None = None,
+        keep: Keep,
+        memory: MemorySwitch,
         now: Callable[[], datetime],
     ) -> None:
         past = start.past
         self.id = start.session_id
         self.model = model
+        self.system = system
+        self.keep = keep
+        self.memory: MemorySwitch = memory
         self.turns = past.turns if past else 0
         self.parents: Mapping[str, int] = past.parents if past else {}
         self.history_tokens = past.history_tokens if past else 0
         self._previous = past.previous if past else None
         self._last_note = past.last_note if past else ""
-        self._system = system
         self._tools = tools
-        self._transcript = transcript
-        self._record = record
-        self._ledger = ledger
         self._now = now
 
     def recallable(self) -> dict[str, int]:
         """Tell which turns belong to this conversation: its own before the current one, and its parents'."""
         return {**self.parents, self.id: self.turns}
 
-    async def ask(self, text: str, *, emit: Emit, approve: Approve, limits: Limits) -> Turn:
+    async def ask(self, text: str, *, emit: Emit, approve: Approve, limits: Limits, steering: Steering = tuple) -> Turn:
         """Run one turn and record it, whatever becomes of it.
 
         Raises:
@@ -76,19 +86,19 @@ class Session:
             self.model.name,
             self.model.window,
         )
-        opening = Opening(self._system, text, preface(self._previous, self.model.window))
+        opening = Opening(self.system, text, preface(self._previous, self.model.window, self.memory))
         progress = Progress(text)
-        keep = _Keeper(self._transcript, emit)
+        keep = _Keeper(self.keep, emit)
         keep.started(place, text)
 
         def report(event: Event) -> None:
             keep.event(event)
             emit(event)
             match event:
-                case Answered(_, _, usage) if self._ledger:
-                    self._ledger(usage, "agent", place)
-                case Nested(_, Answered(_, _, usage)) if self._ledger:
-                    self._ledger(usage, "librarian", place)
+                case Answered(_, _, usage) if keep.ledger:
+                    keep.ledger(usage, "agent", place)
+                case Nested(_, Answered(_, _, usage)) if keep.ledger:
+                    keep.ledger(usage, "librarian", place)
 
         def from_tool(event: Event) -> None:
             progress.add(event)
@@ -108,31 +118,41 @@ class Session:
                     emit=report,
                     approve=approve,
                     limits=limits,
+                    steering=steering,
                     progress=progress,
                 )
         except asyncio.CancelledError:
-            self._finish(cut_short("interrupted", "", "interrupted by the user"), place, keep, emit)
+            await self._finish(cut_short("interrupted", "", "interrupted by the user"), place, keep, emit)
             raise
         except TimeoutError as error:
             if not clock.expired():  # a file system's, of a tool
-                self._finish(cut_short("failed", "error", f"{error or 'timed out'}"), place, keep, emit)
+                await self._finish(cut_short("failed", "error", f"{error or 'timed out'}"), place, keep, emit)
                 raise
             turn = cut_short("limit", "time", f"the time limit of {limits.seconds or 0:g} s was reached")
         except ModelError as error:
             turn = cut_short("failed", "provider" if isinstance(error, TRANSIENT) else "error", str(error))
-        except BaseException as error:
-            self._finish(cut_short("failed", "error", type(error).__name__), place, keep, emit)
+        except GeneratorExit:  # the event loop is gone: the next start finishes the turn
             raise
-        self._finish(turn, place, keep, emit)
+        except BaseException as error:
+            await self._finish(cut_short("failed", "error", type(error).__name__), place, keep, emit)
+            raise
+        await self._finish(turn, place, keep, emit)
         return turn
 
-    def _finish(self, turn: Turn, place: Place, keep: "_Keeper", emit: Emit) -> None:
-        """Put the turn on disk, then show it as finished."""
+    async def _finish(self, turn: Turn, place: Place, keep: "_Keeper", emit: Emit) -> None:
+        """Put the turn on disk, then show it as finished; who cancels meanwhile hears of it after that."""
         self.turns = place.number
         job: Job | None = None
-        if self._record and not turn.empty:
+        cancelled: asyncio.CancelledError | None = None
+        if keep.record and not turn.empty:
+            writing = asyncio.ensure_future(asyncio.to_thread(keep.record, turn, place))
+            while not writing.done():
+                try:
+                    await asyncio.wait([writing])
+                except asyncio.CancelledError as again:
+                    cancelled = again
             try:
-                job = self._record(turn, place)
+                job = writing.result()
             except OSError as error:
                 emit(Warned(f"this turn could not be remembered: {error.strerror or error}"))
         note = job.id if job else ""
@@ -147,13 +167,17 @@ class Session:
         replay = turn.sent + turn.requests * earlier
         fresh = min(own, replay)
         emit(TurnFinished(turn, note, replay, fresh + (replay - fresh) // 10))
+        if cancelled:
+            raise cancelled
 
 
 class _Keeper:
-    """Writes the transcript as long as it can be written, and says once when it can't."""
+    """Keeps one turn; writes the transcript as long as it can be written, and says once when it can't."""
 
-    def __init__(self, transcript: Transcript | None, emit: Emit) -> None:
-        self._transcript = transcript
+    def __init__(self, keep: Keep, emit: Emit) -> None:
+        self.record = keep.record
+        self.ledger = keep.ledger
+        self._transcript = keep.transcript
         self._emit = emit
 
     def started(self, place: Place, text: str) -> None:

@@ -2,15 +2,28 @@
 
 import contextlib
 import os
+import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 from ogcode.agent.durable import Lock, append_line, make_folder
 from ogcode.agent.root import Root
 
+if TYPE_CHECKING:
+    from ogcode.agent.config import Config
+    from ogcode.scribe.drain import Compose
+
 LOG = 200_000
 """Bytes; a longer log starts anew."""
+
+ATTEMPTS, PATIENCE = 3, 10.0
+"""How often a model is asked for one note, and the seconds that it may ask to wait each time."""
+
+Stamps = dict[str, int]
+"""The names in the spool and when each was written, in nanoseconds."""
 
 
 def main() -> int:
@@ -18,15 +31,18 @@ def main() -> int:
     root = Root(Path(sys.argv[1]), Path(sys.argv[2]))
     home = Path(sys.argv[3])
     os.umask(0o077)
+    signal.signal(signal.SIGTERM, _leave)
     try:
         linger = float(os.environ.get("OGCODE_SCRIBE_LINGER", "0"))
         make_folder(root.locks)
         while lock := Lock.take(root.locks / "scribe"):
+            if lock.leased:
+                _log(root, "the file system has no locks; files in .ogcode/locks stand in for them")
             try:
-                seen = _work(root, home, linger)
+                seen = _work(root, home, linger, lock)
             finally:
                 lock.release()
-            if not _spooled(root) - seen:  # a turn that came while the lock was still held found it taken
+            if not _spooled(root).items() - seen.items():  # a turn that came while it was held found it taken
                 break
     except OSError as error:
         _log(root, f"memory can't be written: {error}")
@@ -37,51 +53,90 @@ def main() -> int:
     return 0
 
 
-def _work(root: Root, home: Path, linger: float) -> set[str]:
+def _work(root: Root, home: Path, linger: float, lock: Lock) -> Stamps:
     """Drain until nothing new has come for `linger` seconds; return what was in the spool at the last look."""
-    seen: set[str] | None = None
+    seen: Stamps | None = None
+    due = float("inf")
     quiet_since = time.monotonic()
     while True:
-        names = _spooled(root)
-        if seen is None or names - seen:
-            if names:
-                _drain(root, home)
-            seen, quiet_since = names, time.monotonic()
-        elif time.monotonic() - quiet_since >= linger:
+        stamps = _spooled(root)
+        if seen is not None and not lock.stands:  # its folder was removed: another scribe sees to what comes now
             return seen
-        else:
+        if seen is None or stamps.items() - seen.items():
+            quiet_since = time.monotonic()
+        elif time.time() < due:
+            if time.monotonic() - quiet_since >= linger:
+                return seen
             time.sleep(0.1)
+            continue
+        seen = stamps
+        due = _drain(root, home) if stamps else float("inf")
 
 
-def _spooled(root: Root) -> set[str]:
-    return {path.name for path in root.spool.glob("[!.]*.json")}
+def _spooled(root: Root) -> Stamps:
+    """Tell what waits and since when: a job that somebody wants tried now keeps its name."""
+    found = Stamps()
+    for path in root.spool.glob("[!.]*.json"):
+        with contextlib.suppress(FileNotFoundError):
+            found[path.name] = path.lstat().st_mtime_ns
+    return found
 
 
-def _drain(root: Root, home: Path) -> None:
-    """Put the scribe together and let it work through the spool once."""
+def _drain(root: Root, home: Path) -> float:
+    """Put the scribe together and let it work through the spool once; return when it is to do so again by itself."""
     import asyncio
     from datetime import UTC, datetime
 
-    from ogcode.agent.config import ConfigBroken, load_config
+    from ogcode.agent.config import Config, ConfigBroken, load_config
     from ogcode.agent.memory.index import Memory, open_index
+    from ogcode.agent.memory.job import NEVER, Job
+    from ogcode.agent.model import ModelError
+    from ogcode.scribe.drain import Drain
+
+    config, broken = Config(), ""
+    try:
+        config, _ = load_config(home, None)
+    except ConfigBroken as error:
+        broken = str(error)
+    compose = _composer(root, home, config)
+
+    async def composed(job: Job) -> str:
+        if broken:
+            raise ModelError(broken)
+        return await compose(job)
+
+    memory = Memory.of(root, home)
+    drain = Drain(
+        memory,
+        composed,
+        trusted=_trusted(root, home),
+        log=lambda text: _log(root, text),
+        now=lambda: datetime.now(UTC),
+        asks=lambda job: config.scribe_model or job.model,
+        scrub=_scrubber(root),
+    )
+    if asyncio.run(drain.run()):
+        open_index(memory).close()
+    if drain.due == NEVER:
+        return float("inf")
+    return datetime.fromisoformat(drain.due).timestamp() if drain.due else 0.0
+
+
+def _composer(root: Root, home: Path, config: "Config") -> "Compose":
+    """Have notes written by the scribe's own model, or else by that of the session."""
+    from datetime import UTC, datetime
+    from secrets import token_hex
+
     from ogcode.agent.memory.job import Job
-    from ogcode.agent.model import Model, ModelError
-    from ogcode.agent.trust import Trust, TrustBroken
+    from ogcode.agent.model import Model
+    from ogcode.agent.models.choice import open_model
     from ogcode.agent.turn import Usage
     from ogcode.agent.usage import log_usage
     from ogcode.scribe.compose import compose
-    from ogcode.scribe.drain import Drain
 
-    memory = Memory.of(root, home)
     opened = dict[str, Model]()
 
     async def composed(job: Job) -> str:
-        from ogcode.agent.models.choice import open_model
-
-        try:
-            config, _ = load_config(home, None)
-        except ConfigBroken as error:
-            raise ModelError(str(error)) from error
         name = config.scribe_model or job.model
         if name not in opened:
             opened[name] = await open_model(
@@ -90,6 +145,8 @@ def _drain(root: Root, home: Path) -> None:
                 api_base=config.api_base,
                 num_ctx=job.window if name == job.model and name.startswith("ollama") else config.num_ctx,
                 prices_cache=home / "prices.json",
+                attempts=ATTEMPTS,
+                longest=PATIENCE,
             )
         model = opened[name]
 
@@ -105,16 +162,44 @@ def _drain(root: Root, home: Path) -> None:
                 note=job.id,
             )
 
-        return await compose(job, model, spent)
+        return await compose(job, model, spent, mark=token_hex(8))
+
+    return composed
+
+
+def _scrubber(root: Root) -> Callable[[str], str]:
+    """Take secrets out of a text: by our own rules, then by gitleaks where it is installed."""
+    from ogcode.agent.secrets import known_secrets, scrub
+    from ogcode.agent.sensitive.gitleaks import GitleaksFailed, second_pass
+    from ogcode.agent.tools.process import program
+
+    secrets = known_secrets(os.environ)
+    gitleaks = program("gitleaks", os.environ.get("PATH", ""), outside=root.top)
+
+    def scrubbed(text: str) -> str:
+        clean = scrub(text, secrets)
+        try:
+            return second_pass(clean, gitleaks)
+        except GitleaksFailed as error:
+            _log(root, str(error))
+            return clean
+
+    return scrubbed
+
+
+def _trusted(root: Root, home: Path) -> bool:
+    from ogcode.agent.trust import Trust, TrustBroken
 
     try:
-        trusted = Trust(home).holds(root)
+        return os.environ.get("OGCODE_TRUST") == "1" or Trust(home).holds(root)
     except TrustBroken as error:
         _log(root, f"{error}; until then only this user's own turns are written")
-        trusted = False
-    drain = Drain(memory, composed, trusted=trusted, log=lambda text: _log(root, text))
-    if asyncio.run(drain.run()):
-        open_index(memory).close()
+        return False
+
+
+def _leave(number: int, _: object) -> NoReturn:
+    """End at once, but tidily: the turns that wait stay in the spool."""
+    sys.exit(128 + number)
 
 
 def _log(root: Root, text: str) -> None:

@@ -1,127 +1,270 @@
 """Work through the spool: every waiting turn gets its one note, in order, whatever happens in between."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from time import time
 
 from ogcode.agent.durable import create_file, replace_file, sweep
 from ogcode.agent.memory.extract import extract_note, is_short_talk
 from ogcode.agent.memory.index import Memory
-from ogcode.agent.memory.job import Job
+from ogcode.agent.memory.job import NEVER, Job
+from ogcode.agent.memory.manifest import Origin
+from ogcode.agent.memory.markdown import cut
 from ogcode.agent.memory.notes import parse_note, slug
 from ogcode.agent.memory.spool import drop_job, is_ours, jobs, prepare_store, put_back
-from ogcode.agent.model import TRANSIENT, ModelError
+from ogcode.agent.memory.trash import forgotten
+from ogcode.agent.model import ContextOverflow, ModelError, Refused
+from ogcode.agent.secrets import scrub
 from ogcode.scribe.validate import NoteRefused
 
 Compose = Callable[[Job], Awaitable[str]]
-"""Has a model write a note. Raises ModelError and NoteRefused."""
+"""Has a model write a note, asking again where that may help. Raises ModelError and NoteRefused."""
 Log = Callable[[str], None]
+
+WAITS = (20.0, 60.0, 300.0, 1_800.0, 7_200.0)
+"""Seconds until a note is tried again, by how often it was tried; a model refuses to write one as often at most."""
+
+LONGEST = 600.0
+"""Seconds that a model has for one note, all attempts together: an endpoint may take a request and never answer."""
+
+_DAY = 86_400.0
 
 
 @dataclass(slots=True)
 class Drain:
-    """One pass over the spool at a time; the caller holds the scribe's lock."""
+    """One pass over the spool; the caller holds the scribe's lock."""
 
     memory: Memory
     compose: Compose
     trusted: bool
     log: Log
-    away: bool = False
-    """The endpoint failed in this drain: no use in asking it again for the next job."""
+    now: Callable[[], datetime]
+    asks: Callable[[Job], str] = attrgetter("model")
+    """Names the model that `compose` asks for a job."""
+    seconds: float = LONGEST
+    scrub: Callable[[str], str] = scrub
+    """Takes secrets out of a note before it is written, whoever wrote it."""
+    due: str = NEVER
+    """When the next note is to be bettered by itself: ISO 8601, UTC."""
+    _works: set[str] = field(default_factory=set)
+    _away: dict[str, Job] = field(default_factory=dict)
+    """Models that failed in this pass, with the job that met it: no use in asking them for the next one."""
+    _left: dict[str, Job] = field(default_factory=dict)
+    """Jobs that wait for another try."""
+    _notes: dict[str, list[Path]] | None = None
 
     async def run(self) -> int:
         """Write what can be written now; return how many notes were written or bettered."""
         prepare_store(self.memory.root.store)
         sweep(self.memory.root.memory, older_than=0, now=time())
-        sweep(self.memory.root.spool, older_than=3600, now=time())
-        written = self._written()
-        waiting = [(job, mark) for _, job, mark in jobs(self.memory.root.store) if isinstance(job, Job)]
+        for folder in (self.memory.root.store, self.memory.root.spool, self.memory.home):  # others write there too
+            sweep(folder, older_than=3600, now=time())
+        waiting = [(job, is_ours(job, mark, self.memory.seal)) for job, mark in self._jobs()]
+        new = [(job, own) for job, own in waiting if not job.upgrade and self._believed(job, own=own)]
+        self._left = {job.id: job for job, own in waiting if job.upgrade and self._ours(job, own=own)}
         done = 0
-        for job, mark in sorted(waiting, key=lambda each: (each[0].upgrade, each[0].id)):
-            own = is_ours(job, mark, self.memory.seal)
-            if not own and not self.trusted:
-                self.log(f"{job.id}: not spooled by this user's ogcode; left alone until the folder is trusted")
-                continue
-            done += await (
-                self._better(job, written.get(job.id)) if job.upgrade else self._write(job, written, own=own)
-            )
+        for job, own in new:
+            done += await self._write(job, own=own)
+        rested = {name for name, due in self._dues().items() if due <= _iso(self.now())}
+        for job in sorted(self._left.values(), key=lambda job: (job.due_at != "", job.id)):  # first what is asked for
+            if self._is_due(job, rested):
+                done += await self._better(job, self._there(job))
+        refused = [job.due_at for job in self._left.values() if job.refused]
+        self.due = min([*refused, *self._dues().values()], default=NEVER)
         return done
 
-    def _written(self) -> dict[str, Path]:
-        """Find the notes that are there, by id, wherever in the memory folder they were moved."""
-        found = dict[str, Path]()
+    def _dues(self) -> dict[str, str]:
+        """Tell when each model that failed is asked again; one that fails again rests longer, for all its notes."""
+        latest = dict[str, str]()
+        for job in self._left.values():
+            if not job.refused:
+                latest[self.asks(job)] = max(latest.get(self.asks(job), ""), job.due_at)
+        return latest
+
+    def _jobs(self) -> list[tuple[Job, str]]:
+        return [(job, mark) for _, job, mark in jobs(self.memory.root.store) if isinstance(job, Job)]
+
+    def _believed(self, job: Job, *, own: bool) -> bool:
+        if not own and not self.trusted:
+            self.log(f"{job.id}: not spooled by this user's ogcode; left alone until the folder is trusted")
+        return own or self.trusted
+
+    def _ours(self, job: Job, *, own: bool) -> bool:
+        """Tell whether a note is to be bettered: what others spooled must change none, nor say which model writes."""
+        if not own and self._believed(job, own=own):
+            self.log(f"{job.id}: not spooled by this user's ogcode; its note stays as it is")
+            drop_job(self.memory.root.store, job)
+        return own
+
+    def _is_due(self, job: Job, rested: set[str]) -> bool:
+        """Tell whether to try now; that a model works is a reason, but not where it refused this very turn."""
+        if not job.due_at or self.asks(job) in self._away:
+            return not job.due_at  # where the model is away, a job that somebody wants tried is told so
+        return job.due_at <= _iso(self.now()) if job.refused else self.asks(job) in self._works | rested
+
+    def _there(self, job: Job, *, look_again: bool = False) -> Path | None:
+        """Find the note of a job that is there already, wherever in the memory folder it was moved."""
+        if self._notes is None or look_again:
+            self._notes = self._found()
+        return next((path for path in self._notes.get(job.id, ()) if self._is_of(job, _content(path))), None)
+
+    def _found(self) -> dict[str, list[Path]]:
+        found = dict[str, list[Path]]()
         for path in self.memory.root.memory.rglob("*.md"):
             stem = path.stem.split("--")
             if len(stem) >= 2:
-                found["--".join(stem[:2])] = path
+                found.setdefault("--".join(stem[:2]), []).append(path)
         return found
 
-    async def _write(self, job: Job, written: dict[str, Path], *, own: bool) -> int:
-        if there := written.get(job.id):
-            if there.stat().st_size:  # a crash came between the note's name and the end of its job
-                return await self._better(job, there)
-            there.unlink()  # it came between name and content, on a file system without hard links
-        text, better_later = extract_note(job), False
-        if not is_short_talk(job):
-            try:
-                text = await self._composed(job)
-            except (ModelError, NoteRefused) as error:
-                self.log(f"{job.id}: written without a model: {error}")
-                better_later = isinstance(error, ModelError)
-        note = parse_note(f"{job.id}.md", text.encode())
-        path = self.memory.root.memory / f"{job.id}--{slug(note.title)}.md"
-        if own:
-            self._claim(job, text)
+    def _is_of(self, job: Job, content: bytes) -> bool:
+        """Tell whether a file is a job's note, and not somebody's with its id; also one whose claim failed."""
+        return not content or self._origin(job, content) != "foreign" or content == self._extract(job).encode()
+
+    def _origin(self, job: Job, content: bytes) -> Origin:
+        return self.memory.manifest.origin(job.id, sha256(content).hexdigest())
+
+    def _extract(self, job: Job) -> str:
+        return self.scrub(extract_note(job))
+
+    async def _write(self, job: Job, *, own: bool) -> int:
+        if there := self._there(job):
+            if _content(there):  # a crash came between the note's name and the end of its job
+                return await self._better(job, there if own else None)
+            there.unlink(missing_ok=True)  # it came between name and content, on a file system without hard links
+        gone = forgotten(self.memory.root.store, job.id)
+        asked = await self._ask(job) if own and not gone and not is_short_talk(job) else extract_note(job)
+        text = self.scrub(asked) if isinstance(asked, str) else self._extract(job)
+        if forgotten(self.memory.root.store, job.id):
+            self._close(job, "")
+            return 0
+        if own and (fault := self._claim(job, text)):
+            text, asked = self._extract(job), fault
+        path = self.memory.root.memory / f"{job.id}--{slug(parse_note(f'{job.id}.md', text.encode()).title)}.md"
         try:
             create_file(path, text.encode())
         except FileExistsError:
             self.log(f"{path.name} is there already")
-        if better_later:
-            put_back(self.memory.root.store, replace(job, upgrade=True, tries=job.tries + 1), self.memory.seal)
-        else:
-            drop_job(self.memory.root.store, job)
-        written[job.id] = path
+        if self._notes is not None:
+            self._notes.setdefault(job.id, []).append(path)
+        if self._taken_back(job, path):
+            return 0
+        if isinstance(asked, Job):
+            self.log(f"{job.id}: written without a model: {asked.failure}")
+        self._close(job, asked)
         return 1
 
     async def _better(self, job: Job, path: Path | None) -> int:
         """Replace a note that was written without a model, unless somebody has edited or removed it."""
-        before = path.read_bytes() if path else b""
+        before = _content(path)
         if path is None or not self._unedited(job, before):
-            drop_job(self.memory.root.store, job)
+            self._close(job, "")
             return 0
-        try:
-            text = await self._composed(job)
-        except ModelError as error:
-            self.log(f"{job.id}: stays as it is for now: {error}")
+        claimed = self._origin(job, before) == "own"
+        asked = (None if claimed else self._claim(job, before.decode())) or await self._ask(job)
+        if isinstance(asked, Job):
+            self.log(f"{job.id}: stays as it is for now: {asked.failure}")
+            self._close(job, asked)
             return 0
-        except NoteRefused as error:
-            self.log(f"{job.id}: stays as it is: {error}")
-            drop_job(self.memory.root.store, job)
+        if not path.exists():  # it was moved meanwhile, or forgotten
+            path = self._there(job, look_again=True)
+        if path is None or _content(path) != before:
+            self._close(job, "")
             return 0
-        self._claim(job, text)
-        if path.read_bytes() == before:
-            replace_file(path, text.encode())
-        drop_job(self.memory.root.store, job)
+        text = self.scrub(asked)
+        if fault := self._claim(job, text):
+            self._close(job, fault)
+            return 0
+        replace_file(path, text.encode())
+        if self._taken_back(job, path):
+            return 0
+        self._close(job, asked)
         return 1
+
+    def _taken_back(self, job: Job, path: Path) -> bool:
+        """Remove a note that was forgotten between the last look and its writing: the tombstone comes before all."""
+        if not forgotten(self.memory.root.store, job.id):
+            return False
+        path.unlink(missing_ok=True)
+        self._close(job, "")
+        return True
+
+    def _close(self, job: Job, asked: "str | Job") -> None:
+        """End a job whose note is there, or keep it to better that; a crash before this leaves it as it was."""
+        if isinstance(asked, Job):
+            put_back(self.memory.root.store, asked, self.memory.seal)
+            self._left[job.id] = asked
+        else:
+            drop_job(self.memory.root.store, job)
+            self._left.pop(job.id, None)
 
     def _unedited(self, job: Job, content: bytes) -> bool:
         """Tell whether a note is still the one that was written without a model."""
-        origin = self.memory.manifest.origin(job.id, sha256(content).hexdigest())
-        return origin == "own" and parse_note(job.id, content).scribe == "extract"
+        if content == self._extract(job).encode():
+            return not is_short_talk(job)
+        return self._origin(job, content) == "own" and parse_note(job.id, content).scribe == "extract"
 
-    async def _composed(self, job: Job) -> str:
-        if self.away:
-            raise ModelError("the model could not be reached")
+    async def _ask(self, job: Job) -> str | Job:
+        """Have the note written; where that fails, give the job as it waits for another try."""
+        name = self.asks(job)
+        if met := self._away.get(name):
+            return replace(job, upgrade=True, failure=met.failure, tried_at=met.tried_at, due_at=met.due_at)
         try:
-            return await self.compose(job)
-        except TRANSIENT:
-            self.away = True
+            async with asyncio.timeout(self.seconds):
+                text = await self.compose(job)
+        except NoteRefused as error:
+            self._works.add(name)
+            return self._failed(job, f"{name} made no note of it: {error}", refused=True)
+        except TimeoutError:
+            failed = self._failed(job, f"{name} took longer than {self.seconds:g} s", refused=False)
+        except ModelError as error:
+            refused = isinstance(error, Refused | ContextOverflow)
+            asked_to_wait = getattr(error, "retry_after", None) or 0.0
+            failed = self._failed(job, str(error), refused=refused, at_least=asked_to_wait)
+            if isinstance(error, ContextOverflow):
+                return failed  # the next turn may be shorter
+        except OSError:
             raise
+        except Exception as error:  # one turn that trips us up must not keep the others from their notes
+            return self._failed(job, f"{type(error).__name__}: {error}", refused=True)
+        else:
+            self._works.add(name)
+            return text
+        self._away[name] = failed
+        return failed
 
-    def _claim(self, job: Job, text: str) -> None:
+    def _failed(self, job: Job, why: str, *, refused: bool, at_least: float = 0.0) -> Job:
+        tries, now = job.tries + 1, self.now()
+        seconds = max(WAITS[min(tries, len(WAITS)) - 1], min(at_least, _DAY))
+        return replace(
+            job,
+            upgrade=True,
+            tries=tries,
+            failure=cut(self.scrub(" ".join(why.split())), 300, "…"),
+            tried_at=_iso(now),
+            due_at=NEVER if refused and tries >= len(WAITS) else _iso(now + timedelta(seconds=seconds)),
+            refused=refused,
+        )
+
+    def _claim(self, job: Job, text: str) -> Job | None:
+        """Write down that a note is ours; where that fails, give the job as it waits for another try."""
         try:
             self.memory.manifest.add(job.id, text.encode())
         except OSError as error:
-            self.log(f"{job.id}: will count as foreign: {self.memory.manifest.path}: {error.strerror}")
+            return self._failed(job, f"can't be claimed: {self.memory.manifest.path}: {error.strerror}", refused=False)
+        return None
+
+
+def _content(path: Path | None) -> bytes:
+    try:
+        return path.read_bytes() if path else b""
+    except FileNotFoundError:
+        return b""
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -8,12 +8,10 @@ from remembered import GOOD, a_job, a_memory, note_files, notes, scribe, spool, 
 from ogcode.agent.memory.extract import title_of
 from ogcode.agent.memory.index import Memory
 from ogcode.agent.memory.job import Job
-from ogcode.agent.memory.markdown import sections
 from ogcode.agent.memory.notes import Note, parse_note
 from ogcode.agent.model import Broken, Delta, Finished, ModelError, Options, Overloaded, ToolSpec, Unauthorized
 from ogcode.agent.models.scripted import Reply, ScriptedModel
 from ogcode.agent.turn import Message
-from ogcode.scribe.validate import LONGEST, NoteRefused, validate
 
 
 @pytest.fixture
@@ -31,99 +29,6 @@ async def written(memory: Memory, *replies: Reply, turn: Job | None = None) -> N
     await scribe(memory, ScriptedModel(*replies)).run()
     (path,) = note_files(memory)
     return parse_note(path.name, path.read_bytes())
-
-
-def body(*lines: str) -> str:
-    return GOOD + "\n".join(lines)
-
-
-ACCEPTED = {
-    "as it should be": GOOD,
-    "in one fence": f"```markdown\n{GOOD}```",
-    "with prose before it": f"Here is the note:\n\n{GOOD}",
-    "with other sections": f"{GOOD}\n## Weather\nSunny.\n\n## Request\nforged\n",
-    "with a heading in a fence": f"{GOOD}\n```\n# not a title\n```\n",
-    "with loose names of sections": GOOD.replace("## What was done", "## What Was Done:"),
-    "with closing marks": GOOD.replace("# Dispatch retry fix", "# Dispatch retry fix #"),
-}
-
-
-@pytest.mark.parametrize("kind", ACCEPTED)
-def test_a_note_of_the_right_shape_is_kept(kind: str) -> None:
-    kept = validate(ACCEPTED[kind], job())
-    assert (kept.title, kept.topics) == ("Dispatch retry fix", ("dispatch", "retries", "backoff"))
-    assert "## What was done\n- Set the limit of tries to five." in kept.body
-    assert not any(word in kept.body for word in ("Sunny", "forged"))
-
-
-REFUSED = {
-    "empty": "",
-    "prose": "I have fixed the retry.",
-    "JSON": '{"title": "x",}',
-    "two titles": f"# A\n{GOOD}",
-    "no title": GOOD.removeprefix("# Dispatch retry fix"),
-    "an empty title": GOOD.replace("# Dispatch retry fix", "#"),
-    "no topics": GOOD.replace("Topics:", "Subjects:"),
-    "no section": "# A\n\nTopics: a, b, c\n\ntext",
-    "an invented path in the title": GOOD.replace("# Dispatch", "# src/ghost.py"),
-    "nothing that holds": "# A\n\nTopics: a, b, c\n\n## Outcome\nIt is in src/ghost.py.\n",
-    "an open fence before its sections": GOOD.replace("\n## What", "\n```\n## What"),
-}
-
-
-@pytest.mark.parametrize("kind", REFUSED)
-def test_what_is_no_note_is_refused(kind: str) -> None:
-    with pytest.raises(NoteRefused):
-        validate(REFUSED[kind], job())
-
-
-LINES = {
-    "- Changed internal/dispatch/retry.go.": True,
-    "- Changed src/ghost.py.": False,
-    "- Changed `ghost.toml`.": False,
-    "- See /etc/ghost/passwd.": False,
-    "- See ~/ghost.": False,
-    "- Reads and/or writes over TCP/IP.": True,
-    "- Took 24/7 care.": True,
-    "<!-- hidden -->": False,
-    "Topics: forged": False,
-}
-
-
-@pytest.mark.parametrize("line", LINES)
-def test_a_line_that_names_an_invented_path_is_dropped(line: str) -> None:
-    assert (line in validate(body(line), job()).body) == LINES[line]
-
-
-KEYS = {
-    "- internal/dispatch/retry.go: Backoff, Ghost": "- internal/dispatch/retry.go: Backoff",
-    "- `internal/dispatch/retry.go`: `Send()`": "- `internal/dispatch/retry.go`: `Send()`",
-    "- internal/dispatch/retry.go: Ghost": "- internal/dispatch/retry.go",
-    "- ghost.go: Send": "",
-    "- some module: Send": "",
-}
-
-
-@pytest.mark.parametrize("line", KEYS)
-def test_an_invented_symbol_is_dropped(line: str) -> None:
-    kept = validate(f"{GOOD}\n## Key files & symbols\n{line}\n", job()).body
-    assert kept.partition("## Key files & symbols\n")[2].partition("\n")[0] == KEYS[line]
-
-
-def test_a_fence_that_lost_its_first_line_hides_no_section() -> None:
-    text = GOOD.replace("- Set", "```src/ghost.py\n```\n- Set")
-    assert [part.title for part in sections(validate(text, job()).body)] == ["What was done", "Outcome"]
-
-
-def test_too_few_topics_are_made_up_from_the_turn() -> None:
-    kept = validate(GOOD.replace("Topics: dispatch, retries, backoff", "Topics: one"), job())
-    assert kept.topics[0] == "one"
-    assert len(kept.topics) == 3
-
-
-def test_a_note_is_bounded_whatever_the_model_writes() -> None:
-    kept = validate(GOOD.replace("tries with", "a.b-c/" * 40_000) + "x" * 200_000, job())
-    assert len(kept.body) <= LONGEST
 
 
 HOSTILE = """---
@@ -159,10 +64,10 @@ async def test_one_attempt_to_mend_a_note_is_made(memory: Memory) -> None:
     assert [entry.scribe for entry in notes(memory).entries()] == ["scripted/test"]
 
 
-async def test_after_a_second_refusal_the_note_is_written_without_a_model_and_stays(memory: Memory) -> None:
+async def test_after_a_second_refusal_the_note_is_written_without_a_model_and_its_job_stays(memory: Memory) -> None:
     note = await written(memory, "no note", "again none")
-    assert (note.scribe, waiting(memory)) == ("extract", [])
-    assert "## What was done\n- read internal/dispatch/retry.go" in note.text
+    assert (note.scribe, waiting(memory)) == ("extract", [note.id])
+    assert "## What was done\n- edit internal/dispatch/retry.go" in note.text
 
 
 async def test_an_answer_that_was_cut_off_is_refused(memory: Memory) -> None:
@@ -206,7 +111,7 @@ async def test_notes_are_bettered_later_in_order_and_after_new_ones(memory: Memo
     spool(memory, a_job(3))
     model = ScriptedModel(*[GOOD.replace("fix", f"fix {number}") for number in range(3)])
     assert await scribe(memory, model).run() == 3
-    requests = [asked[-1].content.splitlines()[1][-1] for asked in model.asked]
+    requests = [asked[-1].content.splitlines()[2][-1] for asked in model.asked]
     assert requests == ["3", "1", "2"]
     assert {entry.scribe for entry in notes(memory).entries()} == {"scripted/test"}
     assert {entry.origin for entry in notes(memory).entries()} == {"own"}
@@ -263,7 +168,7 @@ async def test_a_name_without_content_is_not_taken_for_a_note(memory: Memory) ->
     assert "Five tries" in note_files(memory)[0].read_text()
 
 
-async def test_without_a_writable_home_the_note_is_written_and_counts_as_foreign(tmp_path: Path) -> None:
+async def test_without_a_writable_home_the_note_is_written_and_becomes_our_own_once_it_can(tmp_path: Path) -> None:
     memory = a_memory(tmp_path)
     spool(memory, a_job())
     memory.manifest.path.parent.parent.mkdir(exist_ok=True)
@@ -271,12 +176,13 @@ async def test_without_a_writable_home_the_note_is_written_and_counts_as_foreign
     log = list[str]()
     assert await scribe(memory, ScriptedModel(GOOD), log=log).run() == 1
     assert [entry.origin for entry in notes(memory).entries()] == ["foreign"]
-    assert "will count as foreign" in log[0]
+    assert "can't be claimed" in log[0]
+    memory.manifest.path.parent.unlink()
+    await scribe(memory, ScriptedModel(GOOD)).run()
+    assert [(entry.origin, entry.title) for entry in notes(memory).entries()] == [("own", "Dispatch retry fix")]
 
 
-@pytest.mark.parametrize(
-    "bad", ["## What was done\n- tried five times", "# What this turn was about, at most ten words\n"]
-)
+@pytest.mark.parametrize("bad", ["## What was done\n- tried five times", "# Request\n"])
 async def test_a_model_that_can_not_make_a_title_gets_one_from_the_turn(tmp_path: Path, bad: str) -> None:
     memory = a_memory(tmp_path)
     (job,) = spool(memory, a_job())

@@ -1,184 +1,121 @@
 """kill -9 at every file operation from the end of a turn to its note; and writers that must not pass."""
 
-import asyncio
 import itertools
-import os
+import json
 import random
 import shutil
-import signal
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from remembered import GOOD, a_job, a_memory, note_files, notes, scribe, spool, waiting
+from faulty import Done, faults, in_child, kill_at, struck
+from remembered import SESSION, START, a_job, a_memory, note_files, notes, spool
+from writers import OURS, WRONG, Writer, drain, titled
 
-from ogcode.agent.durable import TEMPORARY
-from ogcode.agent.memory.index import Memory
-from ogcode.agent.memory.job import Job
-from ogcode.agent.memory.spool import drop_job, jobs, prepare_store
-from ogcode.agent.model import Broken
-from ogcode.agent.models.scripted import ScriptedModel
-
-OPERATIONS = ("open", "write", "fsync", "close", "link", "replace", "rename", "unlink", "mkdir")
-END = "\nFive tries with backoff.\n"
-
-Done = Callable[[str], None]
-"""Told when a turn counts as finished."""
-
-
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """Something that ought to bring finished turns to their notes, and goes on after a crash."""
-
-    write: Callable[[Memory, Sequence[Job], Done], None]
-    resume: Callable[[Memory], None]
-
-
-def titled() -> str:
-    """Give a note with another title at each try, as a model would."""
-    return GOOD.replace("fix", f"fix {random.randrange(10**9)}")
-
-
-def drain(memory: Memory) -> None:
-    asyncio.run(scribe(memory, ScriptedModel(*[titled() for _ in range(9)])).run())
-
-
-def ours(memory: Memory, turns: Sequence[Job], done: Done) -> None:
-    for turn in turns:
-        done(spool(memory, turn)[0].id)
-    asyncio.run(scribe(memory, ScriptedModel(titled(), Broken)).run())  # the second one is to be bettered
-    drain(memory)
-
-
-def in_place(memory: Memory, turns: Sequence[Job], done: Done) -> None:
-    for turn in turns:
-        done(spool(memory, turn)[0].id)
-    resume_in_place(memory)
-
-
-def resume_in_place(memory: Memory) -> None:
-    for _, job, _ in jobs(memory.root.store):
-        assert isinstance(job, Job)
-        if not list(memory.root.memory.glob(f"{job.id}*")):
-            note = os.open(memory.root.memory / f"{job.id}--x.md", os.O_CREAT | os.O_WRONLY)
-            os.write(note, GOOD.encode())
-            os.close(note)
-        drop_job(memory.root.store, job)
-
-
-def without_spool(memory: Memory, turns: Sequence[Job], done: Done) -> None:
-    prepare_store(memory.root.store)
-    for number, turn in enumerate(turns):
-        identity = f"2026-09-12T09000{number}Z--{turn.session_id[:8]}"
-        done(identity)
-        temporary = memory.root.memory / f"{TEMPORARY}{number}"
-        note = os.open(temporary, os.O_CREAT | os.O_WRONLY)
-        os.write(note, GOOD.encode())
-        os.close(note)
-        temporary.replace(memory.root.memory / f"{identity}--x.md")
-
-
-def random_name(memory: Memory, turns: Sequence[Job], done: Done) -> None:
-    for turn in turns:
-        done(spool(memory, turn)[0].id)
-    resume_random_name(memory)
-
-
-def resume_random_name(memory: Memory) -> None:
-    for _, job, _ in jobs(memory.root.store):
-        assert isinstance(job, Job)
-        temporary = memory.root.memory / f"{TEMPORARY}{random.randrange(10**9)}"
-        temporary.write_text(GOOD)
-        temporary.replace(memory.root.memory / f"{job.id}--{random.randrange(10**9)}.md")
-        drop_job(memory.root.store, job)
-
-
-OURS = Writer(ours, drain)
-WRONG = {
-    "in place": Writer(in_place, resume_in_place),
-    "no spool": Writer(without_spool, lambda memory: None),
-    "random name": Writer(random_name, resume_random_name),
-}
-
-
-def kill_at(number: int) -> None:
-    """Make this process die at its n-th file operation; of a write, half is done by then."""
-    count = itertools.count(1)
-
-    def hooked(name: str, function: Callable[..., object]) -> Callable[..., object]:
-        def call(*arguments: object, **options: object) -> object:
-            if next(count) == number:
-                if name == "write":
-                    function(arguments[0], bytes(arguments[1])[: len(bytes(arguments[1])) // 2])  # type: ignore[call-overload]  # os.write's
-                os.kill(os.getpid(), signal.SIGKILL)
-            return function(*arguments, **options)
-
-        return call
-
-    for name in OPERATIONS:
-        setattr(os, name, hooked(name, getattr(os, name)))
-
-
-def crashed(writer: Writer, memory: Memory, number: int) -> tuple[bool, list[str]]:
-    """Run a writer in a process that is killed; tell whether it was, and which turns had finished."""
-    read, write = os.pipe()
-    tell = os.write
-
-    def done(identity: str) -> None:
-        tell(write, f"{identity}\n".encode())
-
-    child = os.fork()
-    if child == 0:
-        try:
-            kill_at(number)
-            writer.write(memory, [a_job(1), a_job(2)], done)
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        finished = pipe.read().split()
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert status in (0, -signal.SIGKILL)
-    return status != 0, finished
-
-
-def faults(memory: Memory, finished: Sequence[str]) -> list[str]:
-    """Say what is wrong once a writer has gone on after a crash."""
-    files = note_files(memory)
-    names = ["--".join(path.stem.split("--")[:2]) for path in files]
-    return [
-        *(f"lost {identity}" for identity in finished if identity not in names),
-        *(f"twice {identity}" for identity in set(names) if names.count(identity) > 1),
-        *(f"torn {path.name}" for path in files if not path.read_text().endswith(END)),
-        *(
-            f"left {path.name}"
-            for path in memory.root.store.rglob(f"{TEMPORARY}*")
-            if path.parent == memory.root.memory
-        ),
-        *(f"waits {identity}" for identity in waiting(memory)),
-    ]
-
-
-@pytest.fixture
-def fast() -> Iterator[Path]:
-    """A folder in memory: a killed process loses nothing that it gave to the kernel."""
-    folder = Path(tempfile.mkdtemp(prefix="ogcode-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
-    yield folder
-    shutil.rmtree(folder)
+from ogcode.agent.memory.capture import Place, capture
+from ogcode.agent.memory.index import Memory, open_index
+from ogcode.agent.memory.spool import add_job
+from ogcode.agent.model import Broken, Unauthorized
+from ogcode.agent.models.scripted import Reply
+from ogcode.agent.turn import Step, Turn
 
 
 def points(writer: Writer, folder: Path) -> Iterator[tuple[int, list[str]]]:
     """Kill a writer at each of its operations in turn, until it comes through."""
+    turns = [a_job(1), a_job(2)]
     for number in itertools.count(1):
         memory = a_memory(folder / str(number))
-        killed, finished = crashed(writer, memory, number)
+
+        def work(done: Done) -> None:
+            with struck(kill_at(number)):  # noqa: B023  # it is over before the next round
+                writer.write(memory, turns, done)  # noqa: B023
+
+        ended = in_child(work)
         writer.resume(memory)
-        yield number, faults(memory, finished)
-        if not killed:
+        yield number, faults(memory, ended.told, own=writer is OURS)
+        if not ended.killed:
             return
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What lies in a memory before a crash, and what happens up to it; the same for the same seed."""
+
+    before: int
+    """Turns that wait already, or have notes without a model."""
+    written: bool
+    turns: int
+    replies: tuple[Reply, ...]
+
+    @classmethod
+    def of(cls, seed: int) -> "Scene":
+        chance = random.Random(seed)
+        replies = [chance.choice((titled(), titled(), Broken, Unauthorized, "no note")) for _ in range(3)]
+        return cls(chance.randrange(3), chance.random() < 0.5, chance.randint(1, 3), tuple(replies))
+
+    def prepare(self, folder: Path) -> tuple[Memory, list[str]]:
+        memory = a_memory(folder)
+        (folder / "repo" / "retry.py").write_text("def send():\n    return 3\n")
+        waiting = spool(memory, *[a_job(number) for number in range(self.before)])
+        if self.written:
+            drain(memory, *[Broken] * self.before)
+        return memory, [job.id for job in waiting]
+
+    def happen(self, memory: Memory, done: Done) -> None:
+        """From the end of each turn to notes and an index that is true to them."""
+        for number in range(self.before, self.before + self.turns):
+            steps = (Step("read", '{"path": "retry.py"}'), Step("edit", json.dumps({"path": "retry.py", "new": "3"})))
+            turn = Turn(f"Fix dispatch {number}", f"Dispatch {number} is tried five times.", steps, "done")
+            place = Place(SESSION, number, START + timedelta(minutes=number), "scripted/test", 128_000)
+            done(add_job(memory.root.store, capture(turn, place, memory.root.top), memory.seal).id)
+        drain(memory, *self.replies)
+        drain(memory)
+        open_index(memory).close()
+
+
+def crash(scene: Scene, folder: Path, number: int, again: int = 0) -> tuple[bool, list[str]]:
+    """Kill a scene at its n-th operation, and what goes on from there once more; tell what is wrong at the end."""
+    memory, finished = scene.prepare(folder)
+
+    def happen(done: Done) -> None:
+        with struck(kill_at(number)):
+            scene.happen(memory, done)
+
+    def go_on(done: Done) -> None:
+        with struck(kill_at(again)):
+            drain(memory)
+
+    first = in_child(happen)
+    assert first.status in (0, -9), first.told
+    if again:
+        assert in_child(go_on).status in (0, -9)
+    drain(memory)
+    wrong = faults(memory, [*finished, *first.told])
+    if number % 8 == 0 and len(notes(memory, trusted=False).entries()) != len(note_files(memory)):
+        wrong.append("the index differs from the files")
+    return first.killed, wrong
+
+
+def crashes(folder: Path, *, seed: int, count: int, stride: int) -> tuple[int, dict[str, list[str]]]:
+    """Kill scene after scene at every n-th of its operations; every other one is killed again in going on."""
+    met, wrong = 0, dict[str, list[str]]()
+    Scene(0, False, 1, ()).happen(a_memory(folder / "first"), lambda line: None)  # children inherit what it imports
+    for scene_seed in itertools.count(seed):
+        scene, chance = Scene.of(scene_seed), random.Random(scene_seed)
+        for number in itertools.count(1 + chance.randrange(stride), stride):
+            again = chance.randrange(1, 60) if chance.random() < 0.5 else 0
+            killed, found = crash(scene, folder / "scene", number, again)
+            shutil.rmtree(folder / "scene")
+            met += killed
+            if found:
+                wrong[f"scene {scene_seed}, operation {number}, then {again}"] = found
+            if not killed:
+                break
+            if met == count:
+                return met, wrong
+    raise AssertionError("unreachable")
 
 
 def test_no_turn_is_lost_doubled_or_torn_at_whatever_operation_the_process_dies(fast: Path) -> None:
@@ -187,13 +124,14 @@ def test_no_turn_is_lost_doubled_or_torn_at_whatever_operation_the_process_dies(
     assert {number: wrong for number, wrong in found.items() if wrong} == {}
 
 
-def test_notes_stay_our_own_whenever_the_process_dies(fast: Path) -> None:
-    for number in range(60, 140, 5):
-        memory = a_memory(fast / f"own-{number}")
-        crashed(OURS, memory, number)
-        drain(memory)
-        assert {entry.origin for entry in notes(memory, trusted=False).entries()} == {"own"}
-        assert len(notes(memory, trusted=False).entries()) == len(note_files(memory))
+def test_no_crash_nor_a_second_one_on_the_way_back_harms_any_of_many_scenes(fast: Path) -> None:
+    assert crashes(fast, seed=1, count=120, stride=11) == (120, {})
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", range(1_000, 21_000, 1_000))
+def test_ten_thousand_crashes_lose_double_and_tear_nothing(fast: Path, seed: int) -> None:
+    assert crashes(fast, seed=seed, count=500, stride=1) == (500, {})
 
 
 @pytest.mark.parametrize("kind", WRONG)

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -10,14 +11,18 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from fake_server import FakeServer, Stall
 from remembered import GOOD, START, a_job, a_memory, note_files, notes, spool, waiting
 
 from ogcode.agent.durable import TEMPORARY, Lock
 from ogcode.agent.memory.index import Memory
-from ogcode.agent.memory.spool import prepare_store
+from ogcode.agent.memory.job import Job
+from ogcode.agent.memory.rescribe import rescribe
+from ogcode.agent.memory.spool import jobs, prepare_store, put_back
 from ogcode.agent.trust import Trust
 
 END = "\nFive tries with backoff.\n"
@@ -27,7 +32,7 @@ END = "\nFive tries with backoff.\n"
 def memory(tmp_path: Path) -> Memory:
     memory = a_memory(tmp_path)
     memory.home.mkdir()
-    (tmp_path / "script.json").write_text(json.dumps([{"role": "scribe", "replies": [{"text": GOOD}]}]))
+    play(memory, text=GOOD)
     return memory
 
 
@@ -37,9 +42,15 @@ def turns(memory: Memory, *numbers: int) -> list[str]:
     return [job.id for job in spool(memory, *[replace(a_job(number), model=model) for number in numbers])]
 
 
-def start(memory: Memory, *, linger: float = 0) -> subprocess.Popen[bytes]:
+def play(memory: Memory, **reply: object) -> None:
+    """Give the scribe's model another script."""
+    script = memory.home.parent / "script.json"
+    script.write_text(json.dumps([{"role": "scribe", "replies": [reply]}]))
+
+
+def start(memory: Memory, *, linger: float = 0, **given: str) -> subprocess.Popen[bytes]:
     places = map(str, (memory.root.path, memory.root.top, memory.home))
-    environ = {"PATH": os.environ["PATH"], "OGCODE_SCRIBE_LINGER": str(linger)}
+    environ = {"PATH": os.environ["PATH"], "OGCODE_SCRIBE_LINGER": str(linger), **given}
     command = [sys.executable, "-P", "-E", "-m", "ogcode.scribe", *places]
     return subprocess.Popen(
         command, env=environ, cwd=memory.root.path, stdin=subprocess.DEVNULL, start_new_session=True
@@ -157,6 +168,83 @@ def test_a_foreign_turn_waits_until_the_folder_is_trusted(memory: Memory, tmp_pa
     Trust(memory.home).give(memory.root, START)
     assert start(memory).wait() == 0
     assert [entry.origin for entry in notes(memory).entries()] == ["foreign"]
+
+
+def test_trust_for_one_run_is_trust_for_its_scribe(memory: Memory, tmp_path: Path) -> None:
+    turns(Memory.of(memory.root, tmp_path / "their-home"), 1)
+    assert start(memory, OGCODE_TRUST="1").wait() == 0
+    assert [entry.scribe for entry in notes(memory).entries()] == ["extract"]
+
+
+def test_a_note_is_scrubbed_again_before_it_is_written_whoever_wrote_it(memory: Memory, tmp_path: Path) -> None:
+    play(memory, text=GOOD.replace("five.", "five, with zk93-xtw0-lmpd and Hunter2Hunter2."))
+    (tmp_path / "bin").mkdir()
+    report = json.dumps([{"Secret": "Hunter2Hunter2", "RuleID": "generic-password"}])
+    (tmp_path / "bin" / "gitleaks").write_text(f"#!/bin/sh\necho '{report}'\n")
+    (tmp_path / "bin" / "gitleaks").chmod(0o700)
+    turns(memory, 1)
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    assert start(memory, OPENAI_API_KEY="zk93-xtw0-lmpd", PATH=path).wait() == 0
+    written = note_files(memory)[0].read_text()
+    assert not re.search("Hunter2|zk93-xtw0-lmpd", written)
+    assert written.count("[secret: ") == 2
+    assert notes(memory, trusted=False).entries()[0].origin == "own"
+
+
+def upgrades(memory: Memory) -> list[Job]:
+    return [job for _, job, _ in jobs(memory.root.store) if isinstance(job, Job) and job.upgrade]
+
+
+def test_a_note_that_settings_kept_from_its_model_says_so_and_comes_with_their_mending(memory: Memory) -> None:
+    (memory.home / "config.toml").write_text("{ broken")
+    turns(memory, 1)
+    assert start(memory).wait() == 0
+    (job,) = upgrades(memory)
+    assert "config.toml: can't be read" in job.failure
+    (memory.home / "config.toml").unlink()
+    rescribe(memory, memory.root.sessions, notes(memory).entries()[0])
+    assert start(memory).wait() == 0
+    assert (upgrades(memory), "Five tries" in note_files(memory)[0].read_text()) == ([], True)
+
+
+def test_a_scribe_that_lingers_tries_again_when_it_is_time(memory: Memory) -> None:
+    play(memory, error="broken")
+    turns(memory, 1)
+    assert start(memory).wait() == 0
+    play(memory, text=GOOD)
+    (job,) = upgrades(memory)
+    soon = (datetime.now(UTC) + timedelta(seconds=1)).isoformat(timespec="seconds").replace("+00:00", "Z")
+    put_back(memory.root.store, replace(job, due_at=soon), memory.seal)
+    process = start(memory, linger=60)
+    until(lambda: not upgrades(memory))
+    process.terminate()
+    process.wait()
+    assert "Five tries" in note_files(memory)[0].read_text()
+
+
+def test_a_scribe_that_lingers_sees_that_somebody_wants_a_note_tried_again(memory: Memory) -> None:
+    play(memory, error="broken")
+    turns(memory, 1)
+    process = start(memory, linger=60)
+    until(lambda: upgrades(memory))
+    play(memory, text=GOOD)
+    rescribe(memory, memory.root.sessions, notes(memory).entries()[0])
+    until(lambda: not upgrades(memory))
+    process.terminate()
+    process.wait()
+    assert "Five tries" in note_files(memory)[0].read_text()
+
+
+def test_a_scribe_that_is_told_to_end_while_its_model_says_nothing_leaves_the_turn_in_the_spool(memory: Memory) -> None:
+    (job,) = spool(memory, replace(a_job(), model="openai/fake"))
+    with FakeServer(lambda body: Stall()) as server:
+        process = start(memory, OPENAI_BASE_URL=f"{server.url}/v1", OPENAI_API_KEY="k")
+        assert server.stalled.wait(30)
+        process.terminate()
+        assert process.wait() == 143
+    left = list(memory.root.store.rglob(f"{TEMPORARY}*"))
+    assert (waiting(memory), note_files(memory), left) == ([job.id], [], [])
+    assert Lock.take(memory.root.locks / "scribe")
 
 
 def kill_often(memory: Memory, times: int, seed: int) -> tuple[list[str], int]:

@@ -253,7 +253,7 @@ async def test_memory_off_offers_no_recall_and_writes_nothing(here: Here) -> Non
     opened = open_session(here, model, Choice(), memory="off")
     await opened.session.ask("go", emit=ignore, approve=yes, limits=FREE)
     assert "memory_recall" not in {spec.name for spec in model.offered[0]}
-    assert "Memory is off" in model.asked[0][0].content
+    assert "Memory is off" in model.asked[0][1].content
     assert not here.root.store.exists()
 
 
@@ -277,7 +277,7 @@ async def test_rules_and_facts_are_known_only_where_the_folder_is_trusted(here: 
         await begin(place, model).ask("go", emit=ignore, approve=yes, limits=FREE)
         system = model.asked[0][0].content
         assert ("RULE-ONE" in system, "FACT-ONE" in system) == (rules, rules)
-    assert "USER-RULE" in begin(here, ScriptedModel("x"))._system
+    assert "USER-RULE" in begin(here, ScriptedModel("x")).system
 
 
 def open_turn_rows(session_id: str) -> Iterator[str]:

@@ -8,6 +8,12 @@ from typing import get_args
 
 from ogcode.agent.turn import Outcome
 
+NEVER = "never"
+"""Stands behind every date."""
+
+_LATER = ("failure", "tried_at", "due_at", "refused")
+"""Left out while empty: what was sealed before there were these stays as it was, to the byte."""
+
 _ID = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z--[0-9a-z]{1,40}")
 
 
@@ -43,11 +49,21 @@ class Job:
     reason: str = ""
     """Why the turn ended, when it was not done."""
     tries: int = 0
+    """Drains in which a model was asked for it in vain."""
     upgrade: bool = False
     """A note without a model is there already; this job stays to better it."""
+    failure: str = ""
+    """Why there is no better note yet: one sentence."""
+    tried_at: str = ""
+    """ISO 8601, UTC: when a model was last asked."""
+    due_at: str = ""
+    """When it is tried again by itself; empty is at once, `NEVER` only when somebody asks for it."""
+    refused: bool = False
+    """The model answers, but makes no note of this turn: that it works for others is no reason to try again."""
 
     def to_json(self) -> bytes:
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1).encode("utf-8", "replace")
+        told = {name: value for name, value in asdict(self).items() if value or name not in _LATER}
+        return json.dumps(told, ensure_ascii=False, indent=1).encode("utf-8", "replace")
 
     @classmethod
     def from_json(cls, name: str, content: bytes) -> "Job":
@@ -63,10 +79,13 @@ class Job:
             job = cls(**{key: value for key, value in given.items() if key in known})
             if job.outcome not in get_args(Outcome) or not all(
                 isinstance(each, str)
-                for each in (job.id, job.session_id, job.created_at, job.model, job.request, job.answer, job.reason)
+                for each in (
+                    *(job.id, job.session_id, job.created_at, job.model, job.request, job.answer, job.reason),
+                    *(job.failure, job.tried_at, job.due_at),
+                )
             ):
                 raise TypeError("wrong kinds of values")
-            numbers = (job.turn, job.window, job.dropped, job.tries, job.upgrade)
+            numbers = (job.turn, job.window, job.dropped, job.tries, job.upgrade, job.refused)
             if not _ID.fullmatch(job.id) or not all(isinstance(each, int) and 0 <= each < 2**31 for each in numbers):
                 raise TypeError("wrong id or numbers")
             return cls(

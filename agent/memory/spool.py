@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,7 +12,7 @@ from stat import S_ISREG
 
 from ogcode.agent.durable import create_file, make_folder, replace_file
 from ogcode.agent.memory.job import Job, JobBroken
-from ogcode.agent.memory.notes import LARGEST, note_id
+from ogcode.agent.memory.notes import LARGEST, note_id, parse_note
 from ogcode.agent.seal import Seal
 
 _IGNORE = b"*\n"
@@ -29,6 +30,8 @@ def prepare_store(store: Path) -> None:
         if (store / name).is_symlink():
             raise OSError(errno.ELOOP, f"{store / name} is a link; memory is only kept in folders of the project's own")
         make_folder(store / name)
+        if not os.access(store / name, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), store / name)
     ignore = store / ".gitignore"
     with contextlib.suppress(FileNotFoundError):
         if ignore.stat().st_size:
@@ -44,14 +47,32 @@ def add_job(store: Path, job: Job, seal: Seal) -> Job:
     """
     prepare_store(store)
     started = datetime.fromisoformat(job.created_at)
+    taken = _ids(store / "spool", job.session_id) | _ids(store / "memory", job.session_id)
     for later in range(3600):
         named = replace(job, id=note_id(started + timedelta(seconds=later), job.session_id))
-        if any((store / "memory").glob(f"{named.id}--*.md")):
-            continue  # an earlier turn of this second has its note already
+        if named.id in taken:
+            continue
         with contextlib.suppress(FileExistsError):
             create_file(store / "spool" / f"{named.id}.json", _sealed(named, seal))
-            return named
+            if not _is_anothers(store, named):
+                return named
+            drop_job(store, named)
     raise FileExistsError(f"no free name for a note near {job.created_at}")
+
+
+def _ids(folder: Path, session_id: str) -> set[str]:
+    tag = f"--{session_id[:8]}"
+    names = (entry.name for entry in os.scandir(folder))
+    return {"--".join(name.removesuffix(".json").split("--")[:2]) for name in names if tag in name}
+
+
+def _is_anothers(store: Path, job: Job) -> bool:
+    """Tell whether another turn has come, and got its note under this id, since the names were listed."""
+    for entry in os.scandir(store / "memory"):
+        if entry.name.startswith(f"{job.id}--"):
+            with contextlib.suppress(FileNotFoundError):
+                return parse_note(entry.name, Path(entry.path).read_bytes()).turn != job.turn
+    return False
 
 
 def put_back(store: Path, job: Job, seal: Seal) -> None:

@@ -71,9 +71,18 @@ async def choose(*, flag: str, environ: Mapping[str, str], configured: str) -> s
 
 
 async def open_model(
-    name: str, *, environ: Mapping[str, str], api_base: str = "", num_ctx: int = 0, prices_cache: Path | None = None
+    name: str,
+    *,
+    environ: Mapping[str, str],
+    api_base: str = "",
+    num_ctx: int = 0,
+    prices_cache: Path | None = None,
+    attempts: int = 4,
+    longest: float = 60.0,
 ) -> Model:
-    """Return the client for `provider/model`, asked again on failures that pass.
+    """Return the client for `provider/model`, asked up to `attempts` times on failures that pass.
+
+    Between them it waits as a server asks, but for no more than `longest` seconds.
 
     `api_base` must be the user's own word, never that of a repository.
 
@@ -96,7 +105,7 @@ async def open_model(
         client = await _openai(provider, bare, environ, api_base, prices_cache)
     else:
         client = _lite(name, api_base, prices_cache)
-    return Patient(Recovering(client))
+    return Patient(Recovering(client), attempts=attempts, longest=longest)
 
 
 async def _first_of(base: str, environ: Mapping[str, str]) -> str:

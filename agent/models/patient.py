@@ -19,26 +19,26 @@ from ogcode.agent.models.around import Around
 from ogcode.agent.models.wire import NotListening
 from ogcode.agent.turn import Message
 
-LONGEST = 60.0
-"""Seconds that we wait because a server asks for it."""
 QUICK = 0.3
 """Seconds between the tries on an endpoint of this machine where nothing listens."""
 QUICK_TRIES = 2
 
 
 class Patient(Around):
-    """Asks `model` up to `attempts` times, with growing pauses between."""
+    """Asks `model` up to `attempts` times, with growing pauses between; a server may ask for `longest` seconds each."""
 
     def __init__(
         self,
         model: Model,
         *,
         attempts: int = 4,
+        longest: float = 60.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = random.random,
     ) -> None:
         super().__init__(model)
         self._attempts = attempts
+        self._longest = longest
         self._sleep = sleep
         self._random = random
 
@@ -70,7 +70,7 @@ class Patient(Around):
         growing = 2.0 ** (failures - 1) * (0.75 + self._random() / 2)
         if not isinstance(error, RateLimited | Overloaded) or error.retry_after is None:
             return growing
-        if error.retry_after > LONGEST:
+        if error.retry_after > self._longest:
             raise type(error)(
                 f"{error}; the server asks to wait {_spoken(error.retry_after)}", error.retry_after
             ) from error
