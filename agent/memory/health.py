@@ -1,0 +1,152 @@
+"""Look for what is wrong with a memory: read only, and every trouble comes with what to do about it."""
+
+import contextlib
+import hashlib
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ogcode.agent.durable import TEMPORARY, Lock
+from ogcode.agent.git_index import GitIndexUnread, tracked
+from ogcode.agent.memory.beneath import read_beneath
+from ogcode.agent.memory.index import Memory, open_index
+from ogcode.agent.memory.job import Job
+from ogcode.agent.memory.notes import LARGEST
+from ogcode.agent.memory.spool import is_ours, jobs
+
+SHARED = ("memory/", "facts/", "config.toml", ".gitignore")
+"""What of `.ogcode` may be committed; all else is one machine's own."""
+
+FOLDERS = ("memory", "spool", "sessions", "locks", "trash")
+STRAY = 3600
+"""Seconds after which nobody writes an unfinished file any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    kind: str
+    path: str
+    """From `.ogcode`; of something elsewhere, whole."""
+    said: str
+    """What is wrong and what to do."""
+    line: int = 0
+
+
+def troubles(memory: Memory, *, trusted: bool) -> list[Trouble]:
+    """Find what is wrong with folders, notes, spool, index and what git tracks."""
+    root = memory.root
+    if not root.store.exists():
+        return []
+    found = [*_folders(memory)]
+    if root.store.is_symlink():
+        return found
+    return [
+        *found,
+        *_skipped(root.memory, root.store),
+        *_strays(root.store),
+        *_spooled(memory, trusted=trusted),
+        *_indexed(memory, trusted=trusted),
+        *_tracked(memory),
+    ]
+
+
+def origins(memory: Memory) -> Counter[str]:
+    """Count the notes by whose they are."""
+    with contextlib.closing(open_index(memory)) as index:
+        return Counter(dict(index.execute("select origin, count(*) from notes where pending = 0 group by origin")))
+
+
+def _folders(memory: Memory) -> Iterator[Trouble]:
+    store = memory.root.store
+    for place in (store, *(store / name for name in FOLDERS)):
+        name = "." if place == store else place.name
+        if place.is_symlink():
+            yield Trouble("link", name, "a link: nothing is remembered through it; put a folder in its place")
+        elif place.exists() and not os.access(place, os.W_OK | os.X_OK):
+            yield Trouble("unwritable", name, "can't be written: turns are lost; give yourself the right to")
+    ignore = store / ".gitignore"
+    if not store.is_symlink() and not (ignore.is_file() and ignore.stat().st_size):
+        yield Trouble("gitignore", ".gitignore", "missing: git would take or clean what is here; run ogcode init")
+    home = next(place for place in (memory.home, *memory.home.parents) if place.exists())
+    if not os.access(home, os.W_OK | os.X_OK):
+        yield Trouble("unwritable", str(memory.home), "can't be written: new notes will not count as your own")
+    with contextlib.suppress(OSError):  # no such folder yet, or told above
+        if lock := Lock.take(memory.root.locks / "doctor"):
+            leased = lock.leased
+            lock.release(remove=True)
+            if leased:
+                yield Trouble("locks", "locks", "this file system has no locks: files in here stand in for them")
+
+
+def _skipped(folder: Path, store: Path) -> Iterator[Trouble]:
+    """Find what lies among the notes and is not taken for one; names that begin with a dot are meant to be left."""
+    try:
+        entries = [] if folder.is_symlink() else sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        path = os.path.relpath(entry.path, store)
+        if entry.is_symlink():
+            yield Trouble("skipped", path, "a link: links are not followed")
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _skipped(Path(entry.path), store)
+        elif not entry.name.endswith(".md") or not entry.is_file(follow_symlinks=False):
+            yield Trouble("skipped", path, "not a markdown file (.md)")
+        elif path != path.encode("utf-8", "replace").decode():
+            yield Trouble("skipped", path, "its name is not UTF-8; rename it")
+        elif entry.stat(follow_symlinks=False).st_size > LARGEST:
+            yield Trouble("skipped", path, f"larger than {LARGEST:,} bytes; split it")
+
+
+def _strays(store: Path) -> Iterator[Trouble]:
+    for folder in (store, *(store / name for name in FOLDERS)):
+        for path in [] if folder.is_symlink() else sorted(folder.glob(f"{TEMPORARY}*")):
+            with contextlib.suppress(OSError):
+                if time.time() - path.lstat().st_mtime >= STRAY:
+                    yield Trouble("stray", str(path.relative_to(store)), "left by a crash; it can be removed")
+
+
+def _spooled(memory: Memory, *, trusted: bool) -> Iterator[Trouble]:
+    for path, job, mark in jobs(memory.root.store):
+        name = f"spool/{path.name}"
+        if not isinstance(job, Job):
+            yield Trouble("spool", name, f"{job}; look at it, then remove it")
+        elif not is_ours(job, mark, memory.seal):
+            what = "its note will count as foreign" if trusted else "left alone until the folder is trusted"
+            yield Trouble("spool", name, f"not spooled by this user's ogcode: {what}")
+
+
+def _indexed(memory: Memory, *, trusted: bool) -> Iterator[Trouble]:
+    """Compare the index, once it has been refreshed, with the files themselves."""
+    with contextlib.closing(open_index(memory)) as index:
+        rows = index.execute("select path, id, sha256, origin, pending, malformed from notes order by path").fetchall()
+    shown = [row for row in rows if row[3] == "own" or trusted]
+    for path, _, _, _, pending, malformed in shown:
+        if malformed and not pending:
+            yield Trouble("malformed", path, f"{malformed}; it is a note all the same, mend it: ogcode memory edit")
+    for note, times in Counter(row[1] for row in shown if not row[4]).items():
+        if times > 1:
+            paths = [row[0] for row in shown if row[1] == note and not row[4]]
+            yield Trouble("duplicate", paths[0], f"{times} files are {note}: {', '.join(paths[1:4])}; keep one")
+    for path, _, sha256, *_ in rows:
+        with contextlib.suppress(OSError):  # gone meanwhile
+            if hashlib.sha256(read_beneath(memory.root.store, path, LARGEST)).hexdigest() != sha256:
+                yield Trouble("index", path, "changed with its size and time kept: remove .ogcode/index.db")
+    if rows and not memory.root.database.is_file():
+        yield Trouble("index", "index.db", "can't be kept here: the answers are the same, only slower")
+
+
+def _tracked(memory: Memory) -> Iterator[Trouble]:
+    try:
+        names = tracked(memory.root.path, memory.root.store.name)
+    except (GitIndexUnread, OSError) as error:
+        yield Trouble("git", ".", f"what git tracks is not known: {error}")
+        return
+    for name in names:
+        if not name.startswith(SHARED):
+            yield Trouble("git", name, f"tracked by git, but this machine's own: git rm --cached .ogcode/{name}")

@@ -1,0 +1,1 @@
+"""The commands that are not a turn, by subject."""
