@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ogcode.agent.memory.index import Memory, open_index
-from ogcode.agent.memory.job import Job
+from ogcode.agent.memory.job import NEVER, Job
 from ogcode.agent.memory.search import Entry, Notes, Scope
-from ogcode.agent.memory.spool import add_job
+from ogcode.agent.memory.spool import add_job, jobs
 from ogcode.agent.model import Model
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.root import find_root
@@ -61,11 +61,22 @@ def spool(memory: Memory, *jobs: Job) -> list[Job]:
     return [add_job(memory.root.store, job, memory.seal) for job in jobs]
 
 
-def scribe(memory: Memory, model: Model, *, trusted: bool = False, log: list[str] | None = None) -> Drain:
-    async def composed(job: Job) -> str:
-        return await compose(job, model, spent)
+def scribe(
+    memory: Memory, model: Model, *, trusted: bool = False, log: list[str] | None = None, now: datetime | None = None
+) -> Drain:
+    """Put a scribe together; without `now` it comes when all that waits for another try is due."""
+    moment = now or when_all_is_due(memory)
 
-    return Drain(memory, composed, trusted=trusted, log=(log if log is not None else []).append)
+    async def composed(job: Job) -> str:
+        return await compose(job, model, spent, mark="5f3c9a11")
+
+    return Drain(memory, composed, trusted=trusted, log=(log if log is not None else []).append, now=lambda: moment)
+
+
+def when_all_is_due(memory: Memory) -> datetime:
+    kept = [job for _, job, _ in jobs(memory.root.store) if isinstance(job, Job)]
+    dues = [datetime.fromisoformat(job.due_at) for job in kept if job.due_at not in ("", NEVER)]
+    return max(dues, default=START) + timedelta(seconds=1)
 
 
 def spent(usage: Usage) -> None:

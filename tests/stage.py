@@ -9,6 +9,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from ogcode.agent.events import Answered, Emit, Event, Progress, TextDelta, ToolFinished, ToolStarted, TurnFinished
+from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import ToolCall, Turn, Usage
 from ogcode.tui.desk import Ask, NoteLine, Status
@@ -129,6 +130,10 @@ class Stage:
 
     def set_mode(self, mode: str) -> None:
         self.state = replace(self.state, mode=mode)
+
+    def use_memory(self, switch: MemorySwitch) -> str:
+        self.state = replace(self.state, memory=switch)
+        return f"memory is {switch} from the next turn on"
 
     def new_session(self) -> None:
         self.asked.clear()

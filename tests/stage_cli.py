@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fake_server import Body, FakeServer, Reply, Say, last_user, system_of, tools_of
+from fake_server import Body, FakeServer, Reply, Say, tools_of
 
 OGCODE = Path(sys.executable).with_name("ogcode")
 NOTE = (
@@ -79,9 +79,9 @@ def new_place(tmp_path: Path, name: str = "repo", *, git: bool = True) -> Place:
 
 
 def role_of(body: Body) -> str:
-    if "memory_map" in tools_of(body) or "Passages:" in last_user(body):
+    if any(str(message["content"]).startswith("Passages:") for message in body["messages"]):
         return "librarian"
-    return "scribe" if "Topics:" in system_of(body) else "agent"
+    return "agent" if tools_of(body) else "scribe"
 
 
 def playing(agent: Sequence[Reply], *, scribe: Reply = Say(NOTE), librarian: Reply = Say("add subtracted [1].")) -> Any:  # noqa: B008

@@ -459,10 +459,10 @@ async def test_leaving_records_the_running_turn_first() -> None:
 async def test_commands_are_offered_as_they_are_typed() -> None:
     async with running(Stage()) as pilot:
         await pilot.press("/")
-        await sees(pilot, "/memory [query]")
+        await sees(pilot, "/memory [word]")
         await pilot.press("m", "down", "tab")
         assert draft(pilot) == "/memory "
-        assert "/memory [query]" not in screen_text(pilot.app)
+        assert "/memory [word]" not in screen_text(pilot.app)
 
 
 @pytest.mark.parametrize(
@@ -533,11 +533,27 @@ async def test_memory_is_read_filtered_and_left() -> None:
         assert isinstance(pilot.app.focused, Prompt)
 
 
-async def test_memory_opens_with_a_query() -> None:
+async def test_memory_says_on_its_screen_what_it_does() -> None:
+    async with running(Stage(state=replace(STATUS, memory="read"))) as pilot:
+        await send(pilot, "/memory")
+        await sees(pilot, "Memory is read: earlier turns are recalled, nothing is saved")
+
+
+async def test_memory_is_switched_and_the_status_line_says_so() -> None:
     async with running(Stage()) as pilot:
-        await send(pilot, "/memory cache")
-        await sees(pilot, "CI cache")
-        assert "Dispatch retry fix" not in screen_text(pilot.app)
+        for word, shown in (("read", "memory 14 read only"), ("off", "memory off"), ("on", "memory 14")):
+            await send(pilot, f"/memory {word}")
+            await sees(pilot, f"memory is {word} from the next turn on")
+            await sees(pilot, f" · {shown} · ")
+
+
+async def test_a_word_that_is_no_switch_changes_nothing_and_brings_the_three() -> None:
+    stage = Stage()
+    async with running(stage) as pilot:
+        await send(pilot, "/memory of")
+        await sees(pilot, "memory stays on; 'of' is no switch of it. on: ")
+        assert stage.state.memory == "on"
+        assert draft(pilot) == "/memory of"
 
 
 async def test_a_script_is_labelled_on_every_screen() -> None:

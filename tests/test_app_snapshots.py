@@ -124,7 +124,7 @@ def test_an_approval_in_a_small_terminal(snap_compare: Snap) -> None:
 
 def test_the_commands(snap_compare: Snap) -> None:
     app = stand(Stage(state=replace(STATUS, scripted=False, model="ollama/qwen3:8b", trusted=False, pending=1)))
-    assert snap_compare(app, terminal_size=SIZE, run_before=typed("/help", "Shift+Tab", "/", "m", "/memory [query]"))
+    assert snap_compare(app, terminal_size=SIZE, run_before=typed("/help", "Shift+Tab", "/", "m", "/memory [word]"))
 
 
 def test_memory(snap_compare: Snap) -> None:

@@ -3,13 +3,14 @@
 import argparse
 import contextlib
 
+from ogcode.agent.memory.switch import SWITCHES, MemorySwitch
 from ogcode.agent.permissions import Mode
-from ogcode.tui.wiring import MemorySwitch
 
 USAGE = """ogcode [PROMPT]            the app, in this repository
        ogcode -p [PROMPT]         headless: the answer on stdout, everything else on stderr
        ogcode recall QUESTION     ask what was done and why
-       ogcode memory list|show|search|status|wait|path
+       ogcode memory list|show|search|edit|forget|undo|status|wait|rescribe|stats|doctor|path
+       ogcode init                whether notes are committed with the repository
        ogcode sessions | models | demo"""
 
 EXAMPLES = """examples:
@@ -53,7 +54,7 @@ class Arguments(argparse.Namespace):
     max_tokens: int | None
     max_cost: float | None
     time_limit: float | None
-    memory: MemorySwitch
+    memory: MemorySwitch | None
     memory_wait: float | None
     folder: str
 
@@ -97,9 +98,7 @@ def parse(arguments: list[str]) -> Arguments:
     add("--max-tokens", type=_count, metavar="N", help="tokens at most, sent and received")
     add("--max-cost", "--max-budget-usd", dest="max_cost", type=_amount, metavar="USD", help="cost at most")
     add("--time-limit", type=_amount, metavar="SECONDS", help="wall clock at most")
-    add(
-        "--memory", choices=("on", "read", "off"), default="on", metavar="SWITCH", help="on, read (save nothing) or off"
-    )
+    add("--memory", choices=SWITCHES, metavar="SWITCH", help="on, read (recall, but save nothing) or off")
     add("--no-memory", dest="memory", action="store_const", const="off", help="as --memory off")
     add("--memory-wait", type=_amount, metavar="SECONDS", help="wait for the note before leaving (60 where CI is set)")
     add("-C", "--cd", dest="folder", default="", metavar="DIR", help="work there")

@@ -3,11 +3,13 @@
 import contextlib
 import json
 import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
 from ogcode.agent.durable import append_line, make_folder
 from ogcode.agent.events import Answered, Emit, Event, Nested, TurnFinished
+from ogcode.agent.memory.switch import MEANS, MemorySwitch
 from ogcode.agent.model import Model, ModelError
 from ogcode.agent.permissions import Ask, Denial, Mode, Rules
 from ogcode.agent.tools.preview import DOOMED, preview
@@ -16,7 +18,7 @@ from ogcode.tui.arguments import MODES
 from ogcode.tui.desk import NoteLine, Status
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import Here
-from ogcode.tui.wiring import MemorySwitch, approval, open_library, open_session, start_scribe
+from ogcode.tui.wiring import approval, open_library, open_session, start_scribe
 
 LINGER = 30.0
 """Seconds that the scribe waits for the next turn while the app is open."""
@@ -45,7 +47,6 @@ class Conversation:
         self._mode: Mode = mode
         self._rules = rules
         self._limits = limits
-        self._memory: MemorySwitch = memory
         self._opened = open_session(here, model, choice, memory=memory)
         self._tokens = 0
         self._replay = 0
@@ -87,7 +88,7 @@ class Conversation:
         try:
             return await self._opened.session.ask(text, emit=watch, approve=decide, limits=self._limits)
         finally:
-            if note:
+            if note and self._opened.memory == "on":
                 self._start_scribe()
 
     def status(self) -> Status:
@@ -105,6 +106,7 @@ class Conversation:
             branch=_branch(self._here.root.top),
             scripted=self._model.name.startswith("scripted/"),
             trusted=self._here.trusted,
+            memory=self._opened.memory,
         )
 
     async def models(self) -> Sequence[str]:
@@ -131,9 +133,18 @@ class Conversation:
     def set_mode(self, mode: str) -> None:
         self._mode = MODES[mode]
 
+    def use_memory(self, switch: MemorySwitch) -> str:
+        notices = self._opened.switch(switch)
+        if self._opened.memory != "on":
+            self._stop_scribes()
+        elif self._spool_names.of(self._here.root.spool):
+            self._start_scribe()
+        said = f"memory is {self._opened.memory} from the next turn on: {MEANS[self._opened.memory]}"
+        return "; ".join([*notices, said])
+
     def new_session(self) -> None:
         self._opened.close()
-        self._opened = open_session(self._here, self._model, Choice(), memory=self._memory)
+        self._opened = open_session(self._here, self._model, Choice(), memory=self._opened.memory)
         self._tokens = self._replay = 0
 
     def notes(self, query: str = "") -> Sequence[NoteLine]:
@@ -173,6 +184,8 @@ class Conversation:
         return prompts
 
     def remember_prompt(self, text: str) -> None:
+        if self._opened.memory != "on":
+            return
         with contextlib.suppress(OSError):
             make_folder(self._history_file().parent)
             append_line(self._history_file(), json.dumps({"prompt": text}).encode())
@@ -190,13 +203,22 @@ class Conversation:
         return self._here.home / "history" / Manifest(self._here.home, self._here.root.path).path.name
 
     def _start_scribe(self) -> None:
+        self._bury_scribes()
+        with contextlib.suppress(OSError):  # the turn is safe in the spool: the next start will do it
+            self._scribes.append(start_scribe(self._here, linger=LINGER))
+
+    def _stop_scribes(self) -> None:
+        """End the scribes that were started here; what they had not written yet waits in the spool."""
+        self._bury_scribes()
+        for process in self._scribes:
+            os.kill(process, signal.SIGTERM)  # not reaped yet: the number is no other's
+
+    def _bury_scribes(self) -> None:
         for process in self._scribes.copy():
             with contextlib.suppress(ChildProcessError):
                 if os.waitpid(process, os.WNOHANG)[0] == 0:
                     continue
             self._scribes.remove(process)
-        with contextlib.suppress(OSError):  # the turn is safe in the spool: the next start will do it
-            self._scribes.append(start_scribe(self._here, linger=LINGER))
 
 
 class _Names:

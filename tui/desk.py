@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ogcode.agent.events import Emit
+from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.turn import ToolCall, Turn, Verdict
 
 Ask = Callable[[ToolCall, str], Awaitable[Verdict]]
@@ -27,6 +28,7 @@ class Status:
     branch: str
     scripted: bool
     trusted: bool
+    memory: MemorySwitch = "on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,9 @@ class Desk(Protocol):
         """
 
     def set_mode(self, mode: str) -> None: ...
+
+    def use_memory(self, switch: MemorySwitch) -> str:
+        """Save and recall as told from the next turn on, and say so in a sentence."""
 
     def new_session(self) -> None: ...
 

@@ -10,6 +10,7 @@ from ogcode.agent.memory.capture import Place, capture
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import add_job
 from ogcode.agent.prompt import Previous
+from ogcode.agent.sensitive.envfiles import env_file_secrets, env_files_named
 from ogcode.agent.session import Record, own_tokens, reopened
 from ogcode.agent.transcript import Past, Transcript, is_own, latest, own_sessions, recollect
 from ogcode.agent.turn import Turn
@@ -56,8 +57,12 @@ def lock_file(here: Here, session_id: str) -> Path:
 
 
 def recorder(here: Here) -> Record:
+    top, named = here.root.top, set[str]()  # the `.env` files that came up in the session
+
     def record(turn: Turn, place: Place) -> Job:
-        return add_job(here.root.store, capture(turn, place, here.root.top, here.secrets), here.seal)
+        named.update(env_files_named([turn.words, *(step.arguments for step in turn.steps)], top))
+        known = (*here.secrets, *env_file_secrets(top, named))
+        return add_job(here.root.store, capture(turn, place, top, known), here.seal)
 
     return record
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-COMMANDS = ("recall", "memory", "sessions", "models", "demo")
+COMMANDS = ("recall", "memory", "sessions", "models", "init", "demo")
 
 ERROR, USAGE, BAD_INPUT, AGAIN = 1, 2, 42, 75
 
@@ -37,15 +37,20 @@ def complain(error: Exception) -> int:
     """Say what went wrong in one sentence; return the exit code."""
     from ogcode.agent.clean import clean
     from ogcode.agent.config import ConfigBroken
+    from ogcode.agent.memory.trash import TrashRefused
     from ogcode.agent.model import TRANSIENT, ModelError
     from ogcode.agent.models.choice import NoModel
     from ogcode.agent.secrets import known_secrets, scrub
     from ogcode.agent.trust import TrustBroken
+    from ogcode.tui.commands.change import NotChanged
+    from ogcode.tui.commands.notes import NoneNamed
     from ogcode.tui.earlier import SessionUnknown
 
     match error:
-        case SessionUnknown():
+        case SessionUnknown() | NoneNamed():
             code, text = BAD_INPUT, str(error)
+        case NotChanged() | TrashRefused():
+            code, text = ERROR, str(error)
         case ConfigBroken() | TrustBroken():
             code, text = USAGE, str(error)
         case ModelError():

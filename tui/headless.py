@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ogcode.agent.clean import clean
 from ogcode.agent.events import Event, ToolFinished, TurnFinished
+from ogcode.agent.memory.switch import MEANS
 from ogcode.agent.permissions import Denial, Rules
 from ogcode.agent.turn import Limits, Turn
 from ogcode.tui.arguments import Arguments
@@ -53,7 +54,7 @@ async def _run(given: Arguments, here: Here, prompt: str, rules: Rules, began: f
     if here.config.librarian_model:
         helper = await open_model(here.config.librarian_model, num_ctx=here.config.num_ctx, **settings)  # type: ignore[arg-type]
     choice = Choice(given.resume or "", given.go_on, given.fork)
-    opened = open_session(here, model, choice, memory=given.memory, librarian=helper)
+    opened = open_session(here, model, choice, memory=given.memory or here.config.memory, librarian=helper)
     output = _output(given, opened, here)
     if ignored := ignored_here(here):
         output.notice(
@@ -61,6 +62,8 @@ async def _run(given: Arguments, here: Here, prompt: str, rules: Rules, began: f
         )
     for notice in opened.notices:
         output.notice(notice)
+    if not given.memory and here.config.memory != "on":
+        output.notice(f"memory is {opened.memory} by the settings: {MEANS[opened.memory]}")
     denials = list[Denial]()
     finished = list[TurnFinished]()
     unfinished = False

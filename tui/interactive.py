@@ -56,7 +56,7 @@ async def _desk(given: Arguments, here: Here, rules: Rules) -> Conversation:
         mode=given.mode or here.config.mode,
         rules=rules,
         limits=Limits(given.max_turns, given.max_tokens, given.max_cost, given.time_limit),
-        memory=given.memory,
+        memory=given.memory or here.config.memory,
     )
 
 

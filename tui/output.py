@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from dataclasses import dataclass
 from typing import Protocol, TextIO
 
@@ -14,6 +15,9 @@ from ogcode.tui.place import Here
 
 FORMAT = 1
 """Version of the JSON shapes."""
+
+_RECALLS = ("memory_recall", "project_memory_recall")
+_LINK = re.compile(r"\[\[[^\[\]\n]+\]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ class Text:
                 self._line(f"· {call.name} {' '.join(call.arguments.split())[:120]}")
             case ToolFinished(call, output, True):
                 self._line(f"  {call.name}: {output.splitlines()[0][:160]}")
+            case ToolFinished(call, output) if call.name in _RECALLS:
+                self._line(f"  from {', '.join(dict.fromkeys(_LINK.findall(output))) or 'no note'}")
             case Nested(name, ToolStarted(call)):
                 self._line(f"  {name}: {call.name} {' '.join(call.arguments.split())[:120]}")
             case Retrying(reason, seconds):
@@ -162,7 +168,7 @@ def result(outcome: Outcome) -> dict[str, object]:
         "loop": "error_loop",
     }
     subtype = limited.get(turn.cause) if outcome.code in (53, 54) else None
-    recalls = sum(step.name in ("memory_recall", "project_memory_recall") for step in turn.steps)
+    recalls = sum(step.name in _RECALLS for step in turn.steps)
     scribe = spent_on(outcome.here.root.store, outcome.note, "scribe") if outcome.note and not outcome.pending else None
     return {
         "type": "result",

@@ -11,6 +11,7 @@ from ogcode.agent.permissions import Mode, Rules
 from ogcode.agent.root import Root, find_root
 from ogcode.agent.seal import Seal
 from ogcode.agent.secrets import known_secrets
+from ogcode.agent.sensitive.envfiles import env_file_secrets, env_files_in
 from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.trust import Trust
 
@@ -36,7 +37,10 @@ class Here:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        return known_secrets(self.environ)
+        """Values that are never written: of the environment, and of the `.env` files here; looked up each time."""
+        top = self.root.top
+        files = {*env_files_in(top, top), *env_files_in(top, self.folder)}
+        return (*known_secrets(self.environ), *env_file_secrets(top, files))
 
     def workspace(self) -> Workspace:
         return Workspace(self.root.top, (self.root.store, self.home))
@@ -94,7 +98,7 @@ def ignored_here(here: Here) -> list[str]:
     names = ("AGENTS.md", "AGENT.md", "MEMORY.md", ".ogcode/config.toml")
     found = [name for name in names if (here.root.top / name).exists()]
     manifest = Manifest(here.home, here.root.path)
-    notes = [path.stem for path in here.root.memory.glob("*.md")] if here.root.memory.is_dir() else []
+    notes = [path.stem for path in here.root.memory.rglob("*.md")] if here.root.memory.is_dir() else []
     others = sum(manifest.origin("--".join(note.split("--")[:2]), "") == "foreign" for note in notes)
     return [*found, *([f"{others} notes by others" if others > 1 else "1 note by others"] if others else [])]
 

@@ -1,21 +1,25 @@
 """Where everything is put together: the model, the session, its tools, its memory, the scribe."""
 
 import os
+import shutil
 import sys
+import tempfile
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ogcode.agent.durable import Lock
 from ogcode.agent.events import Emit, ignore
 from ogcode.agent.loop import Approve
 from ogcode.agent.memory.capture import Place
 from ogcode.agent.memory.spool import prepare_store
+from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.model import Model, Who
 from ogcode.agent.permissions import Ask, Denial, Mode, Rules, policy
 from ogcode.agent.prompt import system_prompt
-from ogcode.agent.session import Ledger, Session, Start
+from ogcode.agent.session import Keep, Ledger, Session, Start
 from ogcode.agent.tool import Tool
 from ogcode.agent.transcript import Past, Transcript, recollect
 from ogcode.agent.turn import Usage
@@ -25,24 +29,77 @@ from ogcode.tui.place import Here, mode_here
 if TYPE_CHECKING:
     from ogcode.librarian.library import Library
 
-MemorySwitch = Literal["on", "read", "off"]
 MEMORY_TOOLS = frozenset(("memory_recall", "project_memory_recall"))
 
 
 @dataclass(slots=True)
 class Opened:
-    """A session with all that belongs to it."""
+    """A session with all that belongs to it, and the switch of its memory."""
 
+    here: Here
     session: Session
-    lock: Lock | None
     past: Past | None
-    tools: Callable[[Emit], Sequence[Tool]]
-    notices: tuple[str, ...]
+    lock: Lock | None
+    transcript: Transcript | None
+    librarian: Model | None
+    workspace_tools: tuple[Tool, ...]
+    """Once a session: they know what was read."""
+    passing: Path
+    """Keeps the long outputs of turns that are not saved, until the session ends."""
+    notices: tuple[str, ...] = ()
+
+    @property
+    def memory(self) -> MemorySwitch:
+        return self.session.memory
+
+    def tools(self, emit: Emit) -> Sequence[Tool]:
+        """Give the tools that the model has now: what memory does not grant is not among them."""
+        outputs = self.here.root.store / "outputs" if self.memory == "on" else self.passing
+        offered = (*self.workspace_tools, command_tool(self.here, outputs))
+        if self.memory == "off":
+            return offered
+        from ogcode.librarian.offer import recall_tools
+
+        def conversation() -> "Library":
+            return open_library(self.here, self.session.recallable())
+
+        def project() -> "Library":
+            return open_library(self.here, None)
+
+        whole = project if self.here.config.recall == "project" else None
+        return (*offered, *recall_tools(conversation, whole, self.librarian or self.session.model, emit))
+
+    def switch(self, memory: MemorySwitch) -> Sequence[str]:
+        """Save and recall as told from the next turn on; return what the user should know of it."""
+        notices = list[str]()
+        if memory == "on" and not _prepared(self.here, notices):
+            memory = "read"
+        if memory == "on":
+            self._keep(notices)
+        else:
+            self.session.keep = Keep()
+        if "off" in (memory, self.memory) and memory != self.memory:
+            self.session.system, _ = system_of(self.here, self.session.model, memory)
+        self.session.memory = memory
+        return notices
+
+    def _keep(self, notices: list[str]) -> None:
+        """Save from now on; what was resumed without being saved goes on in a fork: the original may have moved on."""
+        session = self.session
+        if self.transcript is None:
+            if self.past:
+                past = forked(self.past)
+                session.id, session.parents = past.session_id, past.parents
+            self.lock = self.lock or Lock.take(lock_file(self.here, session.id))
+            self.transcript = _transcript(self.here, session.id, None, session.parents, notices)
+        finish_open_turns(self.here)
+        session.keep = Keep(self.transcript, recorder(self.here), _ledger(self.here))
 
     def close(self) -> None:
         if self.lock:
             self.lock.release(remove=True)
             self.lock = None
+        shutil.rmtree(self.passing, ignore_errors=True)
 
 
 def open_session(
@@ -54,7 +111,9 @@ def open_session(
         SessionUnknown: there is none to go on with.
     """
     notices = list(here.notices)
-    writable = memory == "on" and _prepared(here, notices)
+    if memory == "on" and not _prepared(here, notices):
+        memory = "read"
+    writable = memory == "on"
     chosen = chosen_session(here, choice)  # before a turn that is closed makes another session the latest
     if writable:
         finish_open_turns(here)
@@ -72,40 +131,36 @@ def open_session(
     identity = past.session_id if past else uuid.uuid4().hex
     if lock is None and writable:
         lock = Lock.take(lock_file(here, identity))
-    transcript = _transcript(here, identity, past, notices) if writable else None
-    system, cut = system_prompt(
+    transcript = _transcript(here, identity, past, past.parents if past else {}, notices) if writable else None
+    system, cut = system_of(here, model, memory)
+    holder = list[Opened]()
+    session = Session(
+        Start(identity, past),
+        model=model,
+        system=system,
+        tools=lambda emit: holder[0].tools(emit),
+        keep=Keep(transcript, recorder(here), _ledger(here)) if writable else Keep(),
+        memory=memory,
+        now=here.now,
+    )
+    passing = Path(tempfile.gettempdir(), f"ogcode-{uuid.uuid4().hex}")
+    tools = workspace_tools(here)
+    opened = Opened(here, session, past, lock, transcript, librarian, tools, passing, (*notices, *cut))
+    holder.append(opened)
+    return opened
+
+
+def system_of(here: Here, model: Model, memory: MemorySwitch) -> tuple[str, tuple[str, ...]]:
+    """Put the system text of a session together; and what the user should know of it."""
+    return system_prompt(
         home=here.home,
         top=here.root.top,
         folder=here.folder,
         trusted=here.trusted,
         window=model.window,
         today=here.now().date(),
+        recall=None if memory == "off" else here.config.recall,
     )
-    holder = list[Session]()
-    offered = workspace_tools(here)  # once a session: they know what was read
-
-    def tools(emit: Emit) -> Sequence[Tool]:
-        if memory == "off":
-            return offered
-        from ogcode.librarian.offer import recall_tools
-
-        def conversation() -> "Library":
-            return open_library(here, holder[0].recallable())
-
-        return (*offered, *recall_tools(conversation, lambda: open_library(here, None), librarian or model, emit))
-
-    session = Session(
-        Start(identity, past),
-        model=model,
-        system=system + _memory_words(memory),
-        tools=tools,
-        transcript=transcript,
-        record=recorder(here) if writable else None,
-        ledger=_ledger(here) if writable else None,
-        now=here.now,
-    )
-    holder.append(session)
-    return Opened(session, lock, past, tools, (*notices, *cut))
 
 
 def approval(
@@ -126,21 +181,22 @@ def approval(
 
 
 def workspace_tools(here: Here) -> tuple[Tool, ...]:
-    """Build the tools that work on the repository."""
+    """Build the tools that work on the repository, but for the one that runs commands."""
     from ogcode.agent.tools.files import file_tools
     from ogcode.agent.tools.process import program
     from ogcode.agent.tools.search import search_tools
-    from ogcode.agent.tools.shell import shell_tool
 
     workspace = here.workspace()
     ripgrep = program("rg", here.environ.get("PATH", ""), outside=here.root.top)
-    outputs = here.root.store / "outputs"
+    return (*file_tools(workspace), *search_tools(workspace, ripgrep=ripgrep))
+
+
+def command_tool(here: Here, outputs: Path) -> Tool:
+    """Build the tool that runs commands and keeps their long outputs in a folder."""
+    from ogcode.agent.tools.shell import shell_tool
+
     kept = None if here.root.store.is_symlink() or outputs.is_symlink() else outputs
-    return (
-        *file_tools(workspace),
-        shell_tool(workspace, environ=here.environ, output_folder=kept, trusted=here.trusted),
-        *search_tools(workspace, ripgrep=ripgrep),
-    )
+    return shell_tool(here.workspace(), environ=here.environ, output_folder=kept, trusted=here.trusted)
 
 
 def open_library(here: Here, sessions: Mapping[str, int] | None) -> "Library":
@@ -151,7 +207,7 @@ def open_library(here: Here, sessions: Mapping[str, int] | None) -> "Library":
 
     index = open_index(Memory.of(here.root, here.home))
     notes = Notes(index, here.root.store, Scope(sessions), trusted=here.trusted)
-    return Library(notes, here.root.sessions, here.root.top, here.secrets)
+    return Library(notes, here.root.sessions, here.root.top, here.seal, here.secrets)
 
 
 def start_scribe(here: Here, *, linger: float) -> int:
@@ -161,6 +217,7 @@ def start_scribe(here: Here, *, linger: float) -> int:
     """
     environ = {name: value for name, value in here.environ.items() if not name.startswith(("PYTHON", "OGCODE_CALL"))}
     environ.setdefault("OGCODE_SCRIBE_LINGER", f"{linger:g}")
+    environ["OGCODE_TRUST"] = "1" if here.trusted else "0"  # it may be for this run only
     root = here.root
     arguments = [sys.executable, "-P", "-E", "-m", "ogcode.scribe", str(root.path), str(root.top), str(here.home)]
     null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
@@ -187,39 +244,26 @@ def _ledger(here: Here) -> Ledger:
 def _prepared(here: Here, notices: list[str]) -> bool:
     try:
         prepare_store(here.root.store)
+        if probe := Lock.take(here.root.locks / "start"):  # a disk without room shows only where something is made
+            probe.release(remove=True)
     except OSError as error:
         notices.append(f"{here.root.store} can't be written ({error.strerror}); this session is not remembered")
         return False
-    if not here.seal.sign(b""):
+    if not here.seal.sign(b"") or not os.access(here.home, os.W_OK):
         notices.append(f"{here.home} can't be written; the notes of this session will not count as your own")
     return True
 
 
-def _transcript(here: Here, identity: str, past: Past | None, notices: list[str]) -> Transcript | None:
+def _transcript(
+    here: Here, identity: str, past: Past | None, parents: Mapping[str, int], notices: list[str]
+) -> Transcript | None:
     path = here.root.sessions / f"{identity}.jsonl"
     if past and path.exists():
         return Transcript(path)
     try:
         return Transcript.begin(
-            here.root.sessions,
-            identity,
-            top=here.root.top,
-            seal=here.seal,
-            now=here.now(),
-            parents=past.parents if past else {},
+            here.root.sessions, identity, top=here.root.top, seal=here.seal, now=here.now(), parents=parents
         )
     except OSError as error:
         notices.append(f"{path}: the transcript can't be written: {error.strerror}")
         return None
-
-
-def _memory_words(memory: MemorySwitch) -> str:
-    match memory:
-        case "on":
-            return ""
-        case "read":
-            return (
-                "\n\nMemory is read-only now: nothing of this conversation is saved; do not say that you will remember."
-            )
-        case "off":
-            return "\n\nMemory is off: you can't recall earlier turns and nothing is saved; say so when it matters."

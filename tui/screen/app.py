@@ -19,6 +19,7 @@ from textual.widgets import Static
 from textual.worker import Worker
 
 from ogcode.agent.events import Answered, Event, Retrying, TextDelta, ToolFinished, ToolStarted, TurnFinished
+from ogcode.agent.memory.switch import MEANS, SWITCHES
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import Outcome, ToolCall, Verdict
 from ogcode.tui.desk import Desk
@@ -244,8 +245,10 @@ class Ogcode(App[int]):
                 self._use_model(argument)
             case "/model":
                 self.push_screen(ModelScreen(self._desk), self._chosen)
+            case "/memory" if not argument:
+                self.push_screen(MemoryScreen(self._desk), self._back)
             case "/memory":
-                self.push_screen(MemoryScreen(self._desk, argument), self._back)
+                await self._switch_memory(text, argument)
             case "/new" if self._turn is not None:
                 await self._transcript.say("a turn is running; Esc interrupts it, then /new", "warning")
             case "/new":
@@ -261,6 +264,16 @@ class Ogcode(App[int]):
                 await self._transcript.say(f"there is no command {name}; {hint}", "warning")
                 self._prompt.put(text)
         self._look()
+
+    async def _switch_memory(self, text: str, word: str) -> None:
+        wanted = next((switch for switch in SWITCHES if switch == word), None)
+        if wanted:
+            await self._transcript.say(self._desk.use_memory(wanted))
+            return
+        state = self._desk.status().memory
+        means = "; ".join(f"{switch}: {MEANS[switch]}" for switch in SWITCHES)
+        await self._transcript.say(f"memory stays {state}; '{flat(word)}' is no switch of it. {means}", "warning")
+        self._prompt.put(text)
 
     def _back(self, _: None) -> None:
         self._approvals.focus_first()

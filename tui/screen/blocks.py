@@ -1,6 +1,7 @@
 """The blocks of a transcript, apart from answers."""
 
 import json
+from dataclasses import replace
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,6 +14,7 @@ from textual.widgets import Static
 from ogcode.agent.clean import clean
 from ogcode.agent.events import Event, ToolFinished, ToolStarted, TurnFinished, Warned
 from ogcode.agent.turn import ToolCall
+from ogcode.librarian.fence import unfenced
 from ogcode.tui.screen.diff import painted
 from ogcode.tui.screen.status import short
 
@@ -149,7 +151,7 @@ class ToolBlock(Fold):
 
     def finish(self, result: ToolFinished) -> None:
         """Show what came of it; an answer from memory is shown at once."""
-        self._result = result
+        self._result = result if self._folds else replace(result, output=unfenced(result.output))
         if self._folds or result.failed:
             self.draw()
         else:

@@ -17,7 +17,7 @@ class Command:
 COMMANDS = (
     Command("/help", "", "show keys and commands"),
     Command("/model", "[name]", "use another model, or pick one from a list"),
-    Command("/memory", "[query]", "read what earlier turns left behind"),
+    Command("/memory", "[word]", "read the notes; with on, read or off: what is saved and recalled"),
     Command("/new", "", "start a new session; the old one stays in memory"),
     Command("/quit", "", "leave"),
 )

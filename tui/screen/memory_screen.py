@@ -12,6 +12,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ogcode.agent.clean import clean
+from ogcode.agent.memory.switch import MEANS, SWITCHES
 from ogcode.tui.desk import Desk, NoteLine
 from ogcode.tui.screen.blocks import flat
 from ogcode.tui.screen.status import StatusLine
@@ -26,25 +27,30 @@ class MemoryScreen(Screen[None]):
         Binding("pageup", "read(-1)", show=False),
     ]
 
-    def __init__(self, desk: Desk, query: str) -> None:
+    def __init__(self, desk: Desk) -> None:
         super().__init__()
         self._desk = desk
-        self._query = query
         self._notes: list[NoteLine] = []
 
     def compose(self) -> ComposeResult:
-        yield Static("Memory", markup=False, classes="title")
-        yield Input(self._query, placeholder="Filter the notes")
+        switch = self._desk.status().memory
+        state = f"Memory is {switch}: {MEANS[switch]} · /memory {'|'.join(SWITCHES)}"
+        yield Static(state, markup=False, classes="title")
+        yield Input(placeholder="Filter the notes")
         with Horizontal():
             yield OptionList(markup=False)
             with VerticalScroll(can_focus=False):
                 yield Static(markup=False, id="note")
-        yield Static("↑↓ choose · PgUp PgDn read · / filter · Esc back", markup=False, classes="keys")
+        yield Static(
+            "↑↓ choose · PgUp PgDn read · / filter · Esc back",
+            markup=False,
+            classes="keys",
+        )
         yield StatusLine(self._desk.status)
 
     def on_mount(self) -> None:
-        self.query_one(Input).display = bool(self._query)
-        self._list(self._query)
+        self.query_one(Input).display = False
+        self._list("")
 
     def action_back(self) -> None:
         field = self.query_one(Input)

@@ -29,7 +29,7 @@ def status_line(status: Status, width: int) -> Content:
         (4, Content(f"turn {short(status.turn_tokens)}" if status.turn_tokens else "")),
         (3, Content(f"replay would be {short(status.replay_tokens)}" if status.replay_tokens else "")),
         (6, Content(f"${status.cost:.2f}" if status.cost is not None and status.cost >= _CENT else "")),
-        (2, Content(f"memory {status.notes}{f' +{status.pending}' if status.pending else ''}")),
+        (2 if status.memory == "on" else 1, _memory(status)),
         (5, Content(clean(status.branch).replace("\n", " "))),
     ]
     kept = [(rank, part) for rank, part in parts if part.plain]
@@ -40,6 +40,17 @@ def status_line(status: Status, width: int) -> Content:
         if line.cell_length <= width or not least:
             return line
         kept = [(rank, part) for rank, part in kept if rank != least]
+
+
+def _memory(status: Status) -> Content:
+    """Tell how many notes there are, or that nothing is saved."""
+    match status.memory:
+        case "off":
+            return Content.styled("memory off", "$warning")
+        case "read":
+            return Content.assemble(f"memory {status.notes} ", ("read only", "$warning"))
+        case "on":
+            return Content(f"memory {status.notes}{f' +{status.pending}' if status.pending else ''}")
 
 
 class StatusLine(Static):

@@ -14,6 +14,7 @@ from ogcode.agent.events import (
     Nested,
     ReasoningDelta,
     Retrying,
+    Steered,
     TextDelta,
     ToolFinished,
     ToolStarted,
@@ -119,6 +120,8 @@ class Transcript(VerticalScroll, can_focus=False):
                 await self._replace_retry(f"trying again in {seconds:.0f} s: {reason}")
             case Answered(text):
                 await self._freeze(text)
+            case Steered(text):
+                await self.add(UserBlock(text))
             case ToolStarted(call):
                 self._tools[call.id] = ToolBlock(call)
                 await self.add(self._tools[call.id])
