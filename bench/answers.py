@@ -21,11 +21,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ogcode.agent.events import Answered, Event
+from ogcode.agent.index.cache import Memory, open_index
+from ogcode.agent.index.reading import Notes, Scope
 from ogcode.agent.memory.capture import Place, capture
 from ogcode.agent.memory.extract import extract_note
-from ogcode.agent.memory.index import Memory, open_index
 from ogcode.agent.memory.notes import note_id, slug
-from ogcode.agent.memory.search import Notes, Scope
 from ogcode.agent.model import Model
 from ogcode.agent.models.choice import open_model
 from ogcode.agent.root import find_root

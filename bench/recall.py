@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from ogcode.agent.index.cache import Memory, open_index
+from ogcode.agent.index.reading import Notes, Scope
 from ogcode.agent.memory.capture import Place, capture
 from ogcode.agent.memory.extract import extract_note
-from ogcode.agent.memory.index import Memory, open_index
 from ogcode.agent.memory.notes import note_id, parse_note, slug
-from ogcode.agent.memory.search import Notes, Scope
 from ogcode.agent.memory.words import STOP_WORDS
 from ogcode.agent.root import find_root
 from ogcode.agent.tokens import count

@@ -26,9 +26,9 @@ from itertools import accumulate
 from os import scandir
 from pathlib import Path
 
-from ogcode.agent.memory.index import Memory, open_index
+from ogcode.agent.index.cache import Memory, open_index
+from ogcode.agent.index.reading import Notes, Scope
 from ogcode.agent.memory.notes import frontmatter
-from ogcode.agent.memory.search import Notes, Scope
 from ogcode.agent.root import find_root
 from ogcode.agent.tokens import count
 from ogcode.librarian.library import Library

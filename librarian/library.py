@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ogcode.agent.memory.search import Entry, Notes
+from ogcode.agent.index.reading import Entry, Notes
 from ogcode.agent.memory.verbatim import verbatim
 from ogcode.agent.memory.worked import file_digest
 from ogcode.agent.seal import Seal

@@ -10,9 +10,9 @@ from pathlib import Path
 from ogcode.agent.clean import clean
 from ogcode.agent.events import Emit
 from ogcode.agent.fit import size
+from ogcode.agent.index.reading import Passage
 from ogcode.agent.loop import run_turn
 from ogcode.agent.memory.markdown import cut
-from ogcode.agent.memory.search import Passage
 from ogcode.agent.model import Delta, Finished, Model, ModelError, Options, ToolSpec
 from ogcode.agent.models.around import Around
 from ogcode.agent.models.recover import may_be_calls

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, get_args
 
-from ogcode.agent.memory.conversations import Conversation
+from ogcode.agent.index.conversations import Conversation
+from ogcode.agent.index.reading import Entry
 from ogcode.agent.memory.markdown import head_lines, sections
-from ogcode.agent.memory.search import Entry
 from ogcode.agent.tool import Tool, ToolError, tool
 from ogcode.agent.turn import Outcome
 from ogcode.librarian.fence import plain

@@ -88,7 +88,7 @@ def _drain(root: Root, home: Path) -> float:
     from datetime import UTC, datetime
 
     from ogcode.agent.config import Config, ConfigBroken, load_config
-    from ogcode.agent.memory.index import Memory, open_index
+    from ogcode.agent.index.cache import Memory, open_index
     from ogcode.agent.memory.job import NEVER, Job
     from ogcode.agent.model import ModelError
     from ogcode.scribe.drain import Drain

@@ -10,8 +10,8 @@ from pathlib import Path
 from time import time
 
 from ogcode.agent.durable import create_file, replace_file, sweep
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.extract import extract_note, is_short_talk
-from ogcode.agent.memory.index import Memory
 from ogcode.agent.memory.job import NEVER, Job
 from ogcode.agent.memory.manifest import Origin
 from ogcode.agent.memory.markdown import cut

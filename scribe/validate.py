@@ -93,8 +93,8 @@ def _topics(lines: Sequence[str], named: Named) -> tuple[str, ...]:
     line = next((line for line in lines if line.startswith("Topics:")), "Topics:").removeprefix("Topics:")
     topics = dict.fromkeys(cut(topic.strip(" .*`"), 60, "") for topic in line.split(",") if topic.strip(" .*`"))
     if not topics:
-        raise NoteRefused("it must have a line 'Topics: a, b, c' below the title")
-    return tuple(topic for topic in topics if topic != "…" and not named.invented(topic))[:6]
+        raise NoteRefused("below the title it must have a line that begins with 'Topics:' and names three to six")
+    return tuple(topic for topic in topics if len(topic) > 1 and not named.invented(topic))[:6]
 
 
 def _same(title: str, wanted: str) -> bool:

@@ -10,8 +10,8 @@ from pathlib import Path
 from stat import S_ISREG
 
 from ogcode.agent.events import ignore
-from ogcode.agent.memory.index import Memory, open_index
-from ogcode.agent.memory.search import Notes, Scope
+from ogcode.agent.index.cache import Memory, open_index
+from ogcode.agent.index.reading import Notes, Scope
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.root import find_root
 from ogcode.agent.tool import ToolError

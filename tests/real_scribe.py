@@ -11,7 +11,7 @@ from pathlib import Path
 
 from remembered import GOOD, a_job, a_memory, spool
 
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 
 STRACE = shutil.which("strace") or ""
 

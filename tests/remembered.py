@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ogcode.agent.memory.index import Memory, open_index
+from ogcode.agent.index.cache import Memory, open_index
+from ogcode.agent.index.reading import Entry, Notes, Scope
 from ogcode.agent.memory.job import NEVER, Job
-from ogcode.agent.memory.search import Entry, Notes, Scope
 from ogcode.agent.memory.spool import add_job, jobs
 from ogcode.agent.model import Model
 from ogcode.agent.models.scripted import ScriptedModel

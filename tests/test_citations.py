@@ -1,6 +1,6 @@
 import pytest
 
-from ogcode.agent.memory.search import Entry
+from ogcode.agent.index.reading import Entry
 from ogcode.librarian.citations import cite
 from ogcode.librarian.library import Opened
 

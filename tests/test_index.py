@@ -23,7 +23,7 @@ from remembered import (
     write_note,
 )
 
-from ogcode.agent.memory.index import Memory, open_index
+from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.root import find_root
 

@@ -15,7 +15,7 @@ import pytest
 from remembered import a_full_memory, answers, by_hand, facts, from_files, note_files, notes, write_note
 
 from ogcode.agent.durable import Lock
-from ogcode.agent.memory.index import Memory, open_index
+from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.memory.manifest import Manifest
 
 
@@ -141,7 +141,7 @@ def test_where_no_index_can_be_written_it_is_built_in_memory(memory: Memory, tmp
 LOOK = """
 import sys
 from pathlib import Path
-from ogcode.agent.memory.index import Memory, open_index
+from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.root import find_root
 sys.stdin.read()
 index = open_index(Memory.of(find_root(Path(sys.argv[1]), None), Path(sys.argv[2])))

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from remembered import GOOD, SESSION, START, a_job, a_memory, notes, scribe, spool, write_note
 
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.notes import frontmatter
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.tokens import count

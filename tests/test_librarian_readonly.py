@@ -12,7 +12,7 @@ import pytest
 from reading import tree
 from remembered import GOOD, SESSION, START, a_job, a_memory, scribe, spool, write_note
 
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.notes import frontmatter
 from ogcode.agent.memory.spool import add_job
 from ogcode.agent.models.scripted import ScriptedModel

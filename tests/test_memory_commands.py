@@ -13,7 +13,7 @@ from hostile import WORD, everything_in, trap
 from remembered import GOOD, SESSION, START, a_job, by_hand, note_files, scribe, spool, waiting, write_note
 from stage_cli import OGCODE, Place, Serve, model_of, new_place
 
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.prompt import Previous
 from ogcode.agent.root import find_root

@@ -10,7 +10,7 @@ from remembered import GOOD, SESSION, a_job, a_memory, notes, scribe, spool, wri
 from ogcode.agent.clean import clean
 from ogcode.agent.events import ignore
 from ogcode.agent.fit import size
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.notes import frontmatter
 from ogcode.agent.memory.worked import file_digest
 from ogcode.agent.model import Delta, ModelError, Options, Overloaded, Refused, ToolSpec

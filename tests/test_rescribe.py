@@ -9,10 +9,10 @@ import pytest
 from remembered import GOOD, a_job, notes, scribe, spool, waiting
 
 from ogcode.agent.events import ignore
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
+from ogcode.agent.index.reading import Entry
 from ogcode.agent.memory.job import NEVER, Job
 from ogcode.agent.memory.rescribe import RescribeImpossible, rescribe
-from ogcode.agent.memory.search import Entry
 from ogcode.agent.memory.spool import drop_job, jobs, put_back
 from ogcode.agent.model import Broken
 from ogcode.agent.models.scripted import ScriptedModel

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from remembered import GOOD, a_job, a_memory, note_files, notes, scribe, spool, waiting
 
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.extract import title_of
-from ogcode.agent.memory.index import Memory
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.notes import Note, parse_note
 from ogcode.agent.model import Broken, Delta, Finished, ModelError, Options, Overloaded, ToolSpec, Unauthorized

@@ -14,8 +14,8 @@ from faulty import Done, faults, in_child, kill_at, struck
 from remembered import SESSION, START, a_job, a_memory, note_files, notes, spool
 from writers import OURS, WRONG, Writer, drain, titled
 
+from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.memory.capture import Place, capture
-from ogcode.agent.memory.index import Memory, open_index
 from ogcode.agent.memory.spool import add_job
 from ogcode.agent.model import Broken, Unauthorized
 from ogcode.agent.models.scripted import Reply

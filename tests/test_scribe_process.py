@@ -19,7 +19,7 @@ from fake_server import FakeServer, Stall
 from remembered import GOOD, START, a_job, a_memory, note_files, notes, spool, waiting
 
 from ogcode.agent.durable import TEMPORARY, Lock
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.rescribe import rescribe
 from ogcode.agent.memory.spool import jobs, prepare_store, put_back

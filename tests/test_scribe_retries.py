@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from remembered import GOOD, START, a_job, a_memory, note_files, notes, scribe, spool, waiting
 
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.job import NEVER, Job
 from ogcode.agent.memory.manifest import Manifest
 from ogcode.agent.memory.notes import parse_note

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from remembered import GOOD, SESSION, START, a_job, a_memory, note_files, notes, scribe, spool, waiting, write_note
 
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.job import Job, JobBroken
 from ogcode.agent.memory.spool import add_job, is_ours, jobs, later_than, prepare_store
 from ogcode.agent.models.scripted import ScriptedModel

@@ -9,7 +9,7 @@ import pytest
 from faulty import Done, Ended, in_child, kill_at, struck
 from remembered import GOOD, START, a_job, a_memory, by_hand, note_files, notes, scribe, spool, waiting, write_note
 
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.trash import (
     TrashRefused,
     forget,

@@ -11,7 +11,7 @@ from faulty import Done
 from remembered import GOOD, scribe, spool
 
 from ogcode.agent.durable import TEMPORARY
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import drop_job, jobs, prepare_store
 from ogcode.agent.model import Broken

@@ -201,8 +201,8 @@ def command_tool(here: Here, outputs: Path) -> Tool:
 
 def open_library(here: Here, sessions: Mapping[str, int] | None) -> "Library":
     """Open memory for one recall: the index brought up to date, read-only, in one scope."""
-    from ogcode.agent.memory.index import Memory, open_index
-    from ogcode.agent.memory.search import Notes, Scope
+    from ogcode.agent.index.cache import Memory, open_index
+    from ogcode.agent.index.reading import Notes, Scope
     from ogcode.librarian.library import Library
 
     index = open_index(Memory.of(here.root, here.home))

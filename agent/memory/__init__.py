@@ -1,1 +1,1 @@
-"""Notes, their spool and their index."""
+"""Notes, and the way of a finished turn to one."""

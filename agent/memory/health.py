@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ogcode.agent.durable import TEMPORARY, Lock
 from ogcode.agent.git_index import GitIndexUnread, tracked
+from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.memory.beneath import read_beneath
-from ogcode.agent.memory.index import Memory, open_index
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.notes import LARGEST
 from ogcode.agent.memory.spool import is_ours, jobs

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from ogcode.agent.index.cache import Memory
+from ogcode.agent.index.reading import Entry
 from ogcode.agent.memory.capture import Place, capture
-from ogcode.agent.memory.index import Memory
 from ogcode.agent.memory.job import Job
-from ogcode.agent.memory.search import Entry
 from ogcode.agent.memory.spool import is_ours, open_job, prepare_store, put_back
 from ogcode.agent.transcript import Unfinished, is_own, retold, rows
 from ogcode.agent.turn import Outcome, Turn

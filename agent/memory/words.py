@@ -4,7 +4,7 @@ import re
 import unicodedata
 from itertools import pairwise
 
-from ogcode.agent.memory.dates import take_dates
+from ogcode.agent.index.dates import take_dates
 
 STOP_WORDS = frozenset(
     """a about above after again against all also am an and any are as at be because been before being below between

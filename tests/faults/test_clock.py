@@ -9,7 +9,7 @@ import pytest
 from remembered import GOOD, START, a_memory, note_files, notes, scribe, waiting
 
 from ogcode.agent.events import ignore
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.turn import Limits, ToolCall, Verdict
 from ogcode.tui.earlier import Choice

@@ -10,8 +10,8 @@ from real_scribe import a_scripted_memory, scribe_command, turns, until
 from remembered import GOOD, SESSION, a_job, a_memory, note_files, notes, scribe, spool, waiting
 
 from ogcode.agent.events import Event, Warned
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.health import troubles
-from ogcode.agent.memory.index import Memory
 from ogcode.agent.memory.spool import prepare_store
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.root import find_root

@@ -15,8 +15,8 @@ SESSIONS = 2_000
 LOOK = """
 import asyncio, json, resource, sys, time
 from pathlib import Path
-from ogcode.agent.memory.index import Memory, open_index
-from ogcode.agent.memory.search import Notes, Scope
+from ogcode.agent.index.cache import Memory, open_index
+from ogcode.agent.index.reading import Notes, Scope
 from ogcode.agent.root import find_root
 from ogcode.librarian.library import Library
 from ogcode.librarian.tools import librarian_tools

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from remembered import a_full_memory, answers
 
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from remembered import GOOD, SESSION, a_job, a_memory, note_files, notes, spool,
 from writers import drain
 
 from ogcode.agent.durable import Lock
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 
 SESSIONS = (SESSION, "9b3e77d0" * 4)
 

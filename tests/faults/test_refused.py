@@ -19,7 +19,7 @@ from remembered import a_job, a_memory, spool
 from stage_cli import model_of, new_place, playing
 from writers import drain, titled
 
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.model import Broken
 
 REFUSALS = tuple(

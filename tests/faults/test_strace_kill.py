@@ -10,7 +10,7 @@ import pytest
 from faulty import faults
 from real_scribe import STRACE, a_scripted_memory, scribe_command, turns
 
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
 
 CALLS = ("openat", "write", "fsync", "close", "link", "rename", "unlink", "ftruncate", "mkdir", "flock", "pwrite64")
 

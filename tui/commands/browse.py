@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ogcode.agent.index.reading import Entry, Notes, Passage
 from ogcode.agent.memory.markdown import Section, sections
-from ogcode.agent.memory.search import Entry, Notes, Passage
 from ogcode.agent.memory.trash import undoable
 from ogcode.librarian.library import VERBATIM, Library
 from ogcode.tui.commands.notes import NoneNamed, chosen, conversation, marks, open_notes, told

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ogcode.agent.durable import replace_file
+from ogcode.agent.index.reading import Entry
 from ogcode.agent.memory.notes import LARGEST, parse_note
-from ogcode.agent.memory.search import Entry
 from ogcode.agent.memory.trash import Tombstone, forget, keep_edited, purge, restore, undoable
 from ogcode.tui.commands.notes import NoneNamed, chosen, conversation, counted, open_notes
 from ogcode.tui.commands.terminal import answer, answer_json, asked, flat, remark

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.health import Trouble, origins, troubles
-from ogcode.agent.memory.index import Memory
 from ogcode.agent.memory.leaks import all_leaks, tracked_leaks
 from ogcode.tui.commands.notes import counted
 from ogcode.tui.commands.terminal import answer, answer_json, flat

@@ -4,8 +4,8 @@ import sys
 from collections.abc import Sequence
 from typing import TypeVar
 
-from ogcode.agent.memory.index import Memory, open_index
-from ogcode.agent.memory.search import Entry, Notes, Scope
+from ogcode.agent.index.cache import Memory, open_index
+from ogcode.agent.index.reading import Entry, Notes, Scope
 from ogcode.tui.commands.terminal import flat, remark
 from ogcode.tui.place import Here
 

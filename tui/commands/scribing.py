@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ogcode.agent.memory.index import Memory
+from ogcode.agent.index.cache import Memory
+from ogcode.agent.index.reading import Entry
 from ogcode.agent.memory.job import Job
-from ogcode.agent.memory.search import Entry
 from ogcode.agent.memory.spool import is_ours, jobs
 from ogcode.agent.memory.switch import MEANS
 from ogcode.tui.commands.notes import chosen, counted, open_notes

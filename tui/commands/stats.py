@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from stat import S_ISREG
 
-from ogcode.agent.memory.search import Entry
+from ogcode.agent.index.reading import Entry
 from ogcode.agent.turn import Usage
 from ogcode.tui.commands.notes import counted, open_notes
 from ogcode.tui.commands.terminal import answer, answer_json, flat

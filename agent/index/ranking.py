@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from ogcode.agent.memory.rows import FOREIGN, WEIGHTS
+from ogcode.agent.index.rows import FOREIGN, WEIGHTS
 from ogcode.agent.memory.words import query_terms
 
 PHRASE, SESSION, SHARED = 0.3, 0.3, 0.1

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ogcode.agent.durable import Lock, make_folder
-from ogcode.agent.memory.listing import Stamp, listed
+from ogcode.agent.index.listing import Stamp, listed
+from ogcode.agent.index.rows import FACTS, WORDS, Row, row_of
 from ogcode.agent.memory.manifest import Claims, Manifest, State
-from ogcode.agent.memory.rows import FACTS, WORDS, Row, row_of
 from ogcode.agent.memory.spool import prepare_store
 from ogcode.agent.memory.words import TOKENIZER
 from ogcode.agent.root import Root

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ogcode.agent.index.conversations import LAST, Conversation, conversations, topics
+from ogcode.agent.index.passages import best_parts
+from ogcode.agent.index.ranking import Seen, ranked
+from ogcode.agent.index.rows import FOREIGN
 from ogcode.agent.memory.beneath import read_beneath
-from ogcode.agent.memory.conversations import LAST, Conversation, conversations, topics
 from ogcode.agent.memory.extract import extract_note
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.notes import LARGEST
-from ogcode.agent.memory.passages import best_parts
-from ogcode.agent.memory.ranking import Seen, ranked
-from ogcode.agent.memory.rows import FOREIGN
 from ogcode.agent.memory.spool import open_job
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from ogcode.agent.memory.rows import FOREIGN
+from ogcode.agent.index.rows import FOREIGN
 
 SHORTEST = 8
 """Characters of a tag at least."""

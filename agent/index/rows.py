@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from ogcode.agent.memory.dates import date_words
+from ogcode.agent.index.dates import date_words
+from ogcode.agent.index.listing import Stamp, stamp_of
 from ogcode.agent.memory.extract import extract_note
 from ogcode.agent.memory.job import Job
-from ogcode.agent.memory.listing import Stamp, stamp_of
 from ogcode.agent.memory.manifest import Claims, Origin
 from ogcode.agent.memory.markdown import head_lines
 from ogcode.agent.memory.notes import LARGEST, Note, named_time, parse_note
