@@ -17,7 +17,7 @@ from ogcode.agent.memory.manifest import Origin
 from ogcode.agent.memory.markdown import cut
 from ogcode.agent.memory.notes import parse_note, slug
 from ogcode.agent.memory.spool import drop_job, is_ours, jobs, prepare_store, put_back
-from ogcode.agent.memory.trash import forgotten
+from ogcode.agent.memory.trash import TrashRefused, forgotten, hidden, keep, purge, purged
 from ogcode.agent.model import ContextOverflow, ModelError, Refused
 from ogcode.agent.secrets import scrub
 from ogcode.scribe.validate import NoteRefused
@@ -145,6 +145,7 @@ class Drain:
         if own and (fault := self._claim(job, text)):
             text, asked = self._extract(job), fault
         path = self.memory.root.memory / f"{job.id}--{slug(parse_note(f'{job.id}.md', text.encode()).title)}.md"
+        self._keep(path, text)
         try:
             create_file(path, text.encode())
         except FileExistsError:
@@ -179,6 +180,7 @@ class Drain:
         if fault := self._claim(job, text):
             self._close(job, fault)
             return 0
+        self._keep(path, text)
         replace_file(path, text.encode())
         if self._taken_back(job, path):
             return 0
@@ -190,8 +192,19 @@ class Drain:
         if not forgotten(self.memory.root.store, job.id):
             return False
         path.unlink(missing_ok=True)
+        if purged(self.memory.root.store, job.id):
+            claimed = self.memory.manifest.claims().anywhere(job.id)
+            purge(self.memory.root.store, job.id, self.now(), claimed=claimed)
         self._close(job, "")
         return True
+
+    def _keep(self, path: Path, text: str) -> None:
+        """Keep a copy of what git could take away before it is committed."""
+        try:
+            if not hidden(self.memory.root.store):
+                keep(self.memory.root.store, f"memory/{path.name}", text.encode())
+        except (OSError, TrashRefused) as error:
+            self.log(f"{path.name}: no copy of it is kept: {error}")
 
     def _close(self, job: Job, asked: "str | Job") -> None:
         """End a job whose note is there, or keep it to better that; a crash before this leaves it as it was."""

@@ -23,7 +23,9 @@ _ROOM = {DONE: 900, KEYS: 500, WHY: 500, OUTCOME: 600}
 """Bytes of each section of a note."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])|\n+")
-_NO_PROSE = re.compile(r"[*`_…\s]*$|Topics:|<|#|\||---|```|~~~|\[end of turn ")
+_NO_PROSE = re.compile(r"[*`_…\s]*$|Topics:|<|#|\||---|```|~~~|\[end of turn |\(n(?:one|o tool was called)\)$")
+_LABEL = re.compile(r"(?:Request|Tool calls, in order|Symbols touched|Final answer|The turn ended as):")
+"""What stands over the parts of a digest."""
 _MARKS = re.compile(r"^[\s>*+-]*(?:\d+[.)]\s+)?")
 _AROUND = " .*`\"'"
 _OF_A_KEY = re.compile(r":\s+|(?<=`)\s+(?=\w)|\s+[—–-]\s+|\s+(?=\()|:$")
@@ -133,7 +135,7 @@ def _true_lines(lines: Sequence[str], section: str, named: Named) -> Iterator[st
         marks = _MARKS.match(line)
         start = marks[0] if marks else ""
         bare = line[len(start) :].rstrip()
-        if _NO_PROSE.match(bare):
+        if _NO_PROSE.match(bare) or _LABEL.match(bare):
             continue
         if section == KEYS:
             kept = _true_keys(bare, named)
@@ -158,7 +160,8 @@ def _true_keys(line: str, named: Named) -> str:
 def _is_key(head: str, named: Named) -> bool:
     """Tell whether the turn named a file or a symbol; a plain word is one only where it is written as code."""
     bare = head.strip(_AROUND).removesuffix("()")
-    return named.holds(bare) and ("`" in head or not bare.isalpha() or not bare.islower())
+    one = not re.search(r"[\s=]", bare) or "`" in head
+    return one and named.holds(bare) and ("`" in head or not bare.isalpha() or not bare.islower())
 
 
 def _is_named(text: str, named: Named) -> bool:

@@ -390,6 +390,46 @@ def test_memory_is_committed_or_ignored_as_init_was_told(full: Stage) -> None:
     assert full.store.joinpath(".gitignore").read_text("utf-8") == "*\n"
 
 
+def test_what_git_took_before_it_was_committed_is_told_counted_listed_and_brought_back_by_its_name(full: Stage) -> None:
+    told = full.say("init", "--memory", "commit")
+    assert "git clean and git stash -u take a note that is not committed" in told.err
+    before = {path: path.read_bytes() for path in note_files(full.memory)[1:]}
+    for _ in range(2):
+        git(full, "clean", "-fdq")
+    names = [f"memory/{path.name}" for path in before]
+    [found] = full.say("memory", "doctor", "--json").rows
+    gone = [row for row in found["troubles"] if row["kind"] == "gone"]  # type: ignore[attr-defined]  # JSON
+    assert [row["path"] for row in gone] == names
+    assert f"ogcode memory undo {FIRST} brings it back" in gone[0]["said"]
+    assert full.say("memory", "status", "--json").rows[0]["gone"] == 2
+    assert "notes: 0 (2 gone)\n" in full.say("memory", "status").out
+    assert full.say("memory", "list", "--forgotten").out.splitlines()[0] == f"{FIRST}  gone  {names[0]}"
+
+    assert full.say("memory", "undo").code == 42  # by itself nothing that somebody may have removed comes back
+    assert full.say("memory", "undo", "2026-09-12").code == 42
+    assert full.say("memory", "undo", FIRST).out == f"back again: {full.store / names[0]}\n"
+    assert full.say("memory", "undo", names[1], "--json").rows[0]["act"] == "gone"
+    assert {path: path.read_bytes() for path in note_files(full.memory)} == before
+    assert [row["origin"] for row in full.say("memory", "list", "--json").rows if not row["pending"]] == ["own"] * 2
+    assert (full.say("memory", "status", "--json").rows[0]["gone"], full.say("memory", "doctor").code) == (0, 1)
+
+
+def test_a_note_that_was_removed_by_hand_is_given_up_for_good(full: Stage) -> None:
+    full.say("init", "--memory", "commit")
+    note_files(full.memory)[1].unlink()
+    assert full.say("memory", "forget", FIRST).code == 42
+    assert full.say("memory", "forget", "--for-good", "--yes", FIRST).out == f"forgotten for good: {FIRST}\n"
+    assert (full.say("memory", "doctor").code, full.say("memory", "undo", FIRST).code) == (0, 42)
+    assert [path for path in full.store.rglob("*") if path.is_file() and b"# Dispatch" in path.read_bytes()] == []
+
+
+def test_a_note_of_which_nothing_is_kept_is_told_to_be_lost(full: Stage) -> None:
+    note_files(full.memory)[1].unlink()
+    assert "its bytes are kept nowhere" in full.say("memory", "doctor").out
+    assert full.say("memory", "undo", FIRST).err == f"{FIRST} is gone, and its bytes are kept nowhere\n"
+    assert full.say("memory", "list", "--forgotten").out == ""
+
+
 def test_a_gitignore_that_was_written_by_hand_is_not_written_over(full: Stage) -> None:
     full.store.joinpath(".gitignore").write_text("*\n!memory/\n", "utf-8")
     assert "written by hand" in full.say("init").out

@@ -137,6 +137,11 @@ def test_what_is_copied_from_the_prompt_is_dropped(line: str) -> None:
     assert kept(line) == ""
 
 
+@pytest.mark.parametrize("line", ["(none)", "The turn ended as: limit (too long)", "- Final answer: (none)"])
+def test_what_stands_between_the_parts_of_a_turn_is_no_news(line: str) -> None:
+    assert kept(line) == ""
+
+
 KEY_LINES = {
     "- internal/dispatch/retry.go: Backoff, Ghost": "- internal/dispatch/retry.go: Backoff",
     "- `internal/dispatch/retry.go`: `Send()`": "- `internal/dispatch/retry.go`: `Send()`",
@@ -148,6 +153,8 @@ KEY_LINES = {
     "- **internal/dispatch/retry.go**, ghost.go": "- **internal/dispatch/retry.go**",
     "- ghost.go: Send": "- internal/dispatch/retry.go: Backoff, Send",
     "- **retry**: `Send`": "- internal/dispatch/retry.go: Backoff, Send",
+    "- read internal/dispatch/retry.go: Send": "- internal/dispatch/retry.go: Backoff, Send",
+    "- read path=internal/dispatch/retry.go: Send": "- internal/dispatch/retry.go: Backoff, Send",
     "- some module: Send": "- internal/dispatch/retry.go: Backoff, Send",
 }
 

@@ -1,15 +1,20 @@
 import json
 import os
 import random
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from faulty import Done, Ended, in_child, kill_at, struck
 from remembered import GOOD, START, a_job, a_memory, by_hand, note_files, notes, scribe, spool, waiting, write_note
+from writers import drain, titled
 
 from ogcode.agent.index.cache import Memory
+from ogcode.agent.memory.health import gone
+from ogcode.agent.memory.spool import prepare_store
 from ogcode.agent.memory.trash import (
     TrashRefused,
     forget,
@@ -22,6 +27,8 @@ from ogcode.agent.memory.trash import (
 )
 from ogcode.agent.model import Overloaded
 from ogcode.agent.models.scripted import ScriptedModel
+from ogcode.agent.root import find_root
+from ogcode.tui.commands.init import COMMIT
 
 OUTSIDE = "../outside.md"
 
@@ -114,7 +121,7 @@ def test_what_is_forgotten_for_good_is_in_no_file_any_more_and_stays_forgotten(t
     other = write_note(memory, *by_hand(2))
     put_away(memory, path, note)
     forget(memory.root.store, [("2026-09-12T091402Z--3f8c21aa", f"memory/{other.name}")], START)
-    assert purge(memory.root.store, note, START) == 1
+    assert purge(memory.root.store, note, START, claimed=[]) == 1
     left = [file for file in memory.root.store.rglob("*") if file.is_file() and b"word1\n" in file.read_bytes()]
     assert (left, forgotten(memory.root.store, note)) == ([], True)
     assert [stone.note for stone in undoable(memory.root.store)] == ["2026-09-12T091402Z--3f8c21aa"]
@@ -191,3 +198,110 @@ async def test_a_turn_that_got_its_note_while_it_was_being_forgotten_is_forgotte
     assert (note_files(memory), forgotten(memory.root.store, job.id)) == ([], True)
     restore(memory.root.store, undoable(memory.root.store)[0], START)
     assert note_files(memory) == written
+
+
+def a_committed_memory(folder: Path) -> Memory:
+    memory = a_memory(folder)
+    prepare_store(memory.root.store)
+    memory.root.store.joinpath(".gitignore").write_text(COMMIT)
+    return memory
+
+
+def holding(memory: Memory, words: bytes) -> list[Path]:
+    return [path for path in memory.root.store.rglob("*") if path.is_file() and words in path.read_bytes()]
+
+
+async def bettered(memory: Memory) -> bytes:
+    """Write a note without a model, then better it; give the last of its bytes."""
+    spool(memory, a_job(1))
+    await scribe(memory, ScriptedModel(*[Overloaded("away")] * 9)).run()
+    await scribe(memory, ScriptedModel(GOOD)).run()
+    return note_files(memory)[0].read_bytes()
+
+
+async def test_a_bettered_note_that_git_took_comes_back_as_it_was_last_under_its_name(tmp_path: Path) -> None:
+    memory = a_committed_memory(tmp_path)
+    content = await bettered(memory)
+    [path] = note_files(memory)
+    path.unlink()
+    [stone] = gone(memory)
+    restore(memory.root.store, stone, START)
+    assert (note_files(memory), path.read_bytes(), gone(memory)) == ([path], content, [])
+
+
+async def test_a_note_is_not_brought_back_over_what_has_its_name_now(tmp_path: Path) -> None:
+    memory = a_committed_memory(tmp_path)
+    await bettered(memory)
+    [path] = note_files(memory)
+    path.unlink()
+    [stone] = gone(memory)
+    path.write_text("# Mine\n", "utf-8")
+    with pytest.raises(TrashRefused, match="another file"):
+        restore(memory.root.store, stone, START)
+    assert (path.read_text("utf-8"), gone(memory)) == ("# Mine\n", [])
+
+
+async def test_where_git_sees_nothing_no_second_copy_is_kept(tmp_path: Path) -> None:
+    memory = a_memory(tmp_path)
+    await bettered(memory)
+    assert not memory.root.store.joinpath("trash").exists()
+
+
+async def test_a_note_whose_copy_can_not_be_kept_is_written_all_the_same_and_that_is_logged(tmp_path: Path) -> None:
+    memory, log = a_committed_memory(tmp_path), list[str]()
+    memory.root.store.joinpath("trash").write_text("no folder")
+    spool(memory, a_job(1))
+    await scribe(memory, ScriptedModel(GOOD), log=log).run()
+    assert (len(note_files(memory)), [("no copy of it is kept" in line) for line in log]) == (1, [True])
+
+
+async def test_a_checkout_that_was_moved_misses_nothing_and_forgets_for_good_what_it_brought(tmp_path: Path) -> None:
+    memory = a_committed_memory(tmp_path)
+    await bettered(memory)
+    copytree(memory.root.path, tmp_path / "moved")
+    moved = Memory.of(find_root(tmp_path / "moved", None), memory.home)
+    [path] = note_files(moved)
+    note = "--".join(path.stem.split("--")[:2])
+    put_away(moved, path, note)
+    assert (gone(moved), len(holding(moved, b"is tried five times"))) == ([], 1)
+    assert purge(moved.root.store, note, START, claimed=moved.manifest.claims().anywhere(note)) == 2
+    assert holding(moved, b"# Dispatch") == []
+
+
+async def test_a_turn_forgotten_for_good_while_its_note_is_written_leaves_no_copy(tmp_path: Path) -> None:
+    memory = a_committed_memory(tmp_path)
+    [job] = spool(memory, a_job(1))
+    late = list[str]()
+
+    def strike(name: str, real: Callable[..., object], arguments: Sequence[object]) -> object:
+        if name == "link" and not late:  # the note is about to get its name
+            late.append(job.id)
+            forget(memory.root.store, [(job.id, f"spool/{job.id}.json")], START)
+            purge(memory.root.store, job.id, START, claimed=memory.manifest.claims().anywhere(job.id))
+        return real(*arguments)
+
+    with struck(strike):
+        await scribe(memory, ScriptedModel(GOOD)).run()
+    assert (late, note_files(memory), holding(memory, b"# Dispatch")) == ([job.id], [], [])
+
+
+def test_wherever_the_scribe_dies_no_note_has_its_name_before_a_copy_of_it_is_kept(fast: Path) -> None:
+    died, without = 0, list[str]()
+    for number in random.Random(1).sample(range(1, 110), 30):
+        memory = a_committed_memory(fast / str(number))
+        spool(memory, a_job(1), a_job(2))
+
+        def work(_: Done) -> None:
+            with struck(kill_at(number)):  # noqa: B023  # it is over before the next round
+                drain(memory, titled(), Overloaded("away"))  # noqa: B023
+                drain(memory)  # noqa: B023
+
+        died += in_child(work).killed
+        kept = {path.stem for path in memory.root.store.joinpath("trash").glob("*.md")}
+        without += [f"{path.name} at {number}" for path in note_files(memory) if digest(path) not in kept]
+    assert died > 10
+    assert without == []
+
+
+def digest(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()

@@ -13,7 +13,6 @@ from ogcode.agent.index.listing import Stamp, stamp_of
 from ogcode.agent.memory.extract import extract_note
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.manifest import Claims, Origin
-from ogcode.agent.memory.markdown import head_lines
 from ogcode.agent.memory.notes import LARGEST, Note, named_time, parse_note
 from ogcode.agent.memory.spool import is_ours, open_job
 from ogcode.agent.memory.words import parts, searchable
@@ -36,10 +35,9 @@ WEIGHTS = (0.5, 0.5, 0.5, 1.0, 0.5, 1.0, 0.0)
 FOREIGN = -(1 << 50)
 """Keys of other people's notes begin here, so that in the order of keys they come after every note of one's own."""
 
-HEAD = 200
-"""Lines in which a frontmatter block ends."""
-
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
+"""Of a string; for a structure it would set up an encoder every time."""
+
 _LAST = 253_402_300_799
 """The last second that has a date."""
 
@@ -100,8 +98,6 @@ def _note_of(store: str, turn: str, claims: Claims, seal: Seal) -> Row | None:
 
 def _row(note: Note, path: str, stamp: Stamp, digest: str, origin: Origin, pending: int) -> Row:
     created_at, seconds = _moment(note, origin, int(stamp.partition(" ")[2]) // 1_000_000_000)
-    lines = note.text.split("\n", HEAD)
-    body = "\n".join(lines[head_lines(lines) :])
     files = "\n".join(note.files)
     return Row(
         (seconds << 4) + (FOREIGN if origin == "foreign" else 0),
@@ -118,18 +114,18 @@ def _row(note: Note, path: str, stamp: Stamp, digest: str, origin: Origin, pendi
             created_at,
             note.turn,
             note.title,
-            _encoded(note.topics),
+            f"[{', '.join(map(_encoded, note.topics))}]",
             note.outcome,
             note.scribe,
-            _encoded(dict(note.files)),
+            f"{{{', '.join(f'{_encoded(path)}: {_encoded(digest)}' for path, digest in note.files.items())}}}",
             note.malformed,
         ),
         (
             searchable(note.title),
             searchable("\n".join(note.topics)),
             searchable(files),
-            searchable(body),
-            parts(f"{note.title}\n{files}\n{body}"),
+            searchable(note.body),
+            parts(f"{note.title}\n{files}\n{note.body}"),
             date_words(created_at),
             note.session_id,
         ),

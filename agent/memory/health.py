@@ -16,6 +16,7 @@ from ogcode.agent.memory.beneath import read_beneath
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.notes import LARGEST
 from ogcode.agent.memory.spool import is_ours, jobs
+from ogcode.agent.memory.trash import Tombstone, all_forgotten, lost
 
 SHARED = ("memory/", "facts/", "config.toml", ".gitignore")
 """What of `.ogcode` may be committed; all else is one machine's own."""
@@ -23,6 +24,9 @@ SHARED = ("memory/", "facts/", "config.toml", ".gitignore")
 FOLDERS = ("memory", "spool", "sessions", "locks", "trash")
 STRAY = 3600
 """Seconds after which nobody writes an unfinished file any more."""
+
+MANY = 20
+"""Notes that are gone of which each is told: on another branch it can be all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ def troubles(memory: Memory, *, trusted: bool) -> list[Trouble]:
     """Find what is wrong with folders, notes, spool, index and what git tracks."""
     root = memory.root
     if not root.store.exists():
-        return []
+        return [*_gone(memory)]
     found = [*_folders(memory)]
     if root.store.is_symlink():
         return found
@@ -50,7 +54,36 @@ def troubles(memory: Memory, *, trusted: bool) -> list[Trouble]:
         *_spooled(memory, trusted=trusted),
         *_indexed(memory, trusted=trusted),
         *_tracked(memory),
+        *_gone(memory),
     ]
+
+
+def gone(memory: Memory) -> list[Tombstone]:
+    """List own notes that have neither a file, nor a waiting turn, nor a tombstone; with files where bytes are kept.
+
+    Only what was claimed in this very folder counts: a checkout that was moved may have left the rest elsewhere.
+
+    Raises:
+        OSError: a folder can't be read.
+    """
+    root, claimed = memory.root, memory.manifest.claims().here()
+    if any(place.is_symlink() for place in (root.store, root.memory, root.spool, root.store / "trash")):
+        return []  # what lies behind a link is not looked at, and that is told
+    # In this order: a turn leaves the spool once its note is there, and a note its folder once its tombstone is.
+    missing = claimed.keys() - _ids(root.spool) - _ids(root.memory)
+    missing -= all_forgotten(root.store) if missing else set()
+    return [lost(root.store, note, claimed[note]) for note in sorted(missing)]
+
+
+def _ids(folder: Path) -> set[str]:
+    """Name the notes, or waiting turns, of which there is a file in a folder or below it."""
+
+    def unreadable(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise error
+
+    found = (name for _, _, names in os.walk(folder, onerror=unreadable) for name in names)
+    return {"--".join(name.rpartition(".")[0].split("--", 2)[:2]) for name in found if name.endswith((".md", ".json"))}
 
 
 def origins(memory: Memory) -> Counter[str]:
@@ -150,3 +183,19 @@ def _tracked(memory: Memory) -> Iterator[Trouble]:
     for name in names:
         if not name.startswith(SHARED):
             yield Trouble("git", name, f"tracked by git, but this machine's own: git rm --cached .ogcode/{name}")
+
+
+def _gone(memory: Memory) -> Iterator[Trouble]:
+    try:
+        stones = gone(memory)
+    except OSError as error:
+        yield Trouble("gone", ".", f"which notes are gone is not known: {error.filename}: {error.strerror}")
+        return
+    for stone in stones[:MANY]:
+        path = stone.files[0].path if stone.files else f"memory/{stone.note}"
+        back = f"ogcode memory undo {stone.note} brings it back" if stone.files else "its bytes are kept nowhere"
+        meant = f"where that is meant: ogcode memory forget --for-good {stone.note}"
+        yield Trouble("gone", path, f"removed by hand, by git clean or stash, or on another branch; {back}; {meant}")
+    if len(stones) > MANY:
+        more = f"{len(stones) - MANY:,} more notes are gone"
+        yield Trouble("gone", "memory", f"{more}; ogcode memory list --forgotten lists what can be brought back")

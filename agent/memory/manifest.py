@@ -77,6 +77,18 @@ class Claims:
             return "own"
         return "edited" if name in self._known else "foreign"
 
+    def here(self) -> dict[str, list[str]]:
+        """Give the hashes that were claimed of each note in this very folder, oldest first."""
+        found = dict[str, list[str]]()
+        for name, digest in _CLAIM.findall(self._content):
+            found.setdefault(json.loads(b'"%b"' % name), []).append(digest.decode())
+        return found
+
+    def anywhere(self, note: str) -> list[str]:
+        """Give the hashes that were claimed of a note in any folder: a checkout can move, and what it keeps with it."""
+        claims = (_CLAIM.findall(_read(path)) for path in sorted(self._path.parent.glob("*.jsonl")))
+        return [digest.decode() for found in claims for name, digest in found if name == _name(note)]
+
     def since(self, size: int) -> frozenset[str]:
         """Name the notes that are claimed behind the first so many bytes."""
         return frozenset(json.loads(b'"%b"' % name) for name, _ in _CLAIM.findall(self._content[size:]))

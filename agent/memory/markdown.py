@@ -76,7 +76,10 @@ def head_lines(lines: list[str]) -> int:
     """Count the lines of a frontmatter block at the top, both fences included."""
     if not lines or lines[0].lstrip("\ufeff").rstrip() != "---":
         return 0
-    return next((number + 1 for number, line in enumerate(lines[1:200], 1) if line.rstrip() in ("---", "...")), 0)
+    for number, line in enumerate(lines[1:200], 2):
+        if line[:3] in ("---", "...") and line.rstrip() in ("---", "..."):
+            return number
+    return 0
 
 
 def cut(text: str, limit: int, mark: str = " …") -> str:

@@ -13,6 +13,9 @@ from ogcode.agent.memory.markdown import head_lines, sections
 LARGEST = 1_000_000
 """Bytes; a larger file in the memory folder is not a note."""
 
+HEAD = 200
+"""Lines in which a frontmatter block ends."""
+
 LONGEST_HEAD = 20_000
 """Characters of a frontmatter block that a person may have written."""
 
@@ -29,8 +32,8 @@ class Note:
     id: str
     """`<UTC start of the turn>--<session tag>`; of a file with another name, that name."""
     title: str
-    text: str
-    """The whole file."""
+    body: str
+    """What stands below the frontmatter."""
     session_id: str = ""
     created_at: str = ""
     """ISO 8601, UTC; empty where neither the frontmatter nor the name tells."""
@@ -74,12 +77,13 @@ def parse_note(name: str, content: bytes) -> Note:
         text = text.replace("\x00", "\ufffd")
     if ("<<<<<<< " in text or ">>>>>>> " in text) and re.search(r"^(<{7}|>{7}) ", text, re.MULTILINE):
         faults.append("holds merge conflict marks")
-    lines = text.split("\n")
-    body = head_lines(lines)
-    facts, fault = _facts(lines[:body])
+    lines = text.split("\n", HEAD) if text.startswith("---") else []
+    head = lines[: head_lines(lines)]
+    body = text[sum(map(len, head)) + len(head) :]
+    facts, fault = _facts(head)
     if fault:
         faults.append(fault)
-    if not text.strip():
+    if not text or text.isspace():
         faults.append("empty")
     stem = name.rpartition("/")[2].removesuffix(".md")
     named = _NAME.match(stem)
@@ -88,13 +92,13 @@ def parse_note(name: str, content: bytes) -> Note:
     return Note(
         id=f"{named[1]}--{named[2]}" if named else stem,
         title=_string(facts, "title") or _heading(text) or stem,
-        text=text,
+        body=body,
         session_id=_string(facts, "session_id") or (named[2] if named else ""),
         created_at=_string(facts, "created_at") or named_time(stem),
         turn=turn if isinstance(turn, int) and 0 <= turn < 2**31 else 0,
         outcome=_string(facts, "outcome"),
         scribe=_string(facts, "scribe"),
-        topics=_topics(lines[body:]),
+        topics=_topics(body),
         files={_whole(path): _whole(digest) for path, digest in files.items() if isinstance(path, str)}
         if isinstance(files, dict)
         else {},
@@ -144,10 +148,13 @@ def _string(facts: Mapping[str, object], key: str) -> str:
 
 def _whole(value: object) -> str:
     """Give a scalar as text that can be stored: no lone surrogates, and nothing of a structure."""
+    if isinstance(value, str) and value.isascii():
+        return value
     return str(value).encode("utf-8", "replace").decode() if isinstance(value, str | int | float | date) else ""
 
 
-def _topics(lines: list[str]) -> tuple[str, ...]:
-    line = next((line for line in lines if line.startswith("Topics:")), "Topics:")
+def _topics(body: str) -> tuple[str, ...]:
+    at = 0 if body.startswith("Topics:") else body.find("\nTopics:") + 1
+    line = body[at:].partition("\n")[0] if at or body.startswith("Topics:") else ""
     named = dict.fromkeys(topic.strip() for topic in line.removeprefix("Topics:").split(",") if topic.strip())
     return tuple(named)[:8]

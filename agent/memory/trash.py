@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 from ogcode.agent.durable import append_line, create_file, make_folder, replace_file, sync_folder
 from ogcode.agent.memory.beneath import open_beneath, read_beneath
-from ogcode.agent.memory.notes import LARGEST
+from ogcode.agent.memory.notes import LARGEST, parse_note, slug
 from ogcode.agent.memory.spool import prepare_store
 
 Act = Literal["forgotten", "edited", "restored", "reverted", "purged"]
@@ -42,7 +42,8 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    act: Act
+    act: Act | Literal["gone"]
+    """`gone` stands in no file: `lost` makes it."""
     note: str
     """The note's id."""
     at: str
@@ -87,6 +88,35 @@ def _forget(store: Path, note: str, path: str, at: str) -> Tombstone:
         (store / place).unlink(missing_ok=True)
         sync_folder((store / place).parent)
     return stone
+
+
+def hidden(store: Path) -> bool:
+    """Tell whether git leaves all of the folder alone; else a note that is not committed yet is git's to take away."""
+    return (store / ".gitignore").read_bytes().strip() == b"*"
+
+
+def keep(store: Path, path: str, content: bytes) -> None:
+    """Keep the bytes that a note has, or is about to have, without a tombstone.
+
+    Raises:
+        OSError, TrashRefused: they could not be kept.
+    """
+    _prepare(store)
+    _put(store, Kept(path, _hash(content), 0), content)
+
+
+def lost(store: Path, note: str, claimed: Sequence[str]) -> Tombstone:
+    """Describe a note that is gone without a tombstone, for `restore`; it has no files where no bytes are kept."""
+    held = dict[Kept, bytes]()
+    for sha256 in claimed:
+        kept = Kept(f"memory/{note}.md", sha256, 0)
+        with contextlib.suppress(TrashRefused):
+            held[kept] = _kept_bytes(store, kept)
+    if not held:
+        return Tombstone("gone", note, "")
+    [first, *_], [*_, last] = held.values(), held  # a note is named by its first title, whatever it says by now
+    path = f"memory/{note}--{slug(parse_note(f'{note}.md', first).title)}.md"
+    return Tombstone("gone", note, "", (Kept(path, last.sha256, _place(store, last).stat().st_mtime_ns),))
 
 
 def keep_edited(store: Path, note: str, path: str, content: bytes, *, became: bytes, now: datetime) -> None:
@@ -138,13 +168,13 @@ def restore(store: Path, stone: Tombstone, now: datetime) -> list[Path]:
             replace_file(target, content)
         if not kept.path.startswith("spool/"):  # a scribe that lingers sees by its time that it is there again
             os.utime(target, ns=(kept.mtime, kept.mtime))
-    back: Act = "restored" if stone.act == "forgotten" else "reverted"
+    back: Act = "reverted" if stone.act == "edited" else "restored"
     _write(store, Tombstone(back, stone.note, _time(now), stone.files, of=stone.at))
     return [_target(store, kept) for kept in stone.files]
 
 
-def purge(store: Path, note: str, now: datetime) -> int:
-    """Remove what the trash holds of a note, for good; return how many copies that were.
+def purge(store: Path, note: str, now: datetime, *, claimed: Iterable[str]) -> int:
+    """Remove what the trash holds of a note, for good, by its tombstones and its claims; return how many copies.
 
     Raises:
         OSError: it can't be removed.
@@ -152,6 +182,7 @@ def purge(store: Path, note: str, now: datetime) -> int:
     _prepare(store)
     stones = tombstones(store)
     mine = {_place(store, kept) for stone in stones if stone.note == note for kept in stone.files}
+    mine |= {_place(store, Kept(f"memory/{note}.md", sha256, 0)) for sha256 in claimed}
     others = {_place(store, kept) for stone in stones if stone.note != note for kept in stone.files}
     _write(store, Tombstone("purged", note, _time(now)))
     gone = [place for place in sorted(mine - others) if place.is_file()]
@@ -163,8 +194,23 @@ def purge(store: Path, note: str, now: datetime) -> int:
 
 def forgotten(store: Path, note: str) -> bool:
     """Tell whether a note is forgotten, so that it must not be written; cheap where nothing was forgotten."""
-    acts = [stone.act for stone in tombstones(store, note) if stone.act in ("forgotten", "restored", "purged")]
-    return bool(acts) and acts[-1] != "restored"
+    return note in _forgotten(tombstones(store, note))
+
+
+def all_forgotten(store: Path) -> set[str]:
+    """Name the notes that are forgotten."""
+    return _forgotten(tombstones(store))
+
+
+def _forgotten(stones: Iterable[Tombstone]) -> set[str]:
+    acts = {stone.note: stone.act for stone in stones if stone.act in ("forgotten", "restored", "purged")}
+    return {note for note, act in acts.items() if act != "restored"}
+
+
+def purged(store: Path, note: str) -> bool:
+    """Tell whether the last that was done to a note is to remove it for good."""
+    stones = tombstones(store, note)
+    return bool(stones) and stones[-1].act == "purged"
 
 
 def tombstones(store: Path, note: str = "") -> list[Tombstone]:
@@ -206,10 +252,14 @@ def _target(store: Path, kept: Kept) -> Path:
 
 def _keep(store: Path, path: str, content: bytes) -> Kept:
     kept = Kept(path, _hash(content), (store / path).stat().st_mtime_ns)
+    _put(store, kept, content)
+    return kept
+
+
+def _put(store: Path, kept: Kept, content: bytes) -> None:
     place = _place(store, kept)
     if _bytes(store, f"trash/{place.name}") != content:
         replace_file(place, content)
-    return kept
 
 
 def _kept_bytes(store: Path, kept: Kept) -> bytes:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 from real_scribe import a_scripted_memory, scribe_command, turns, until
-from remembered import GOOD, SESSION, a_job, a_memory, note_files, notes, scribe, spool, waiting
+from remembered import GOOD, SESSION, START, a_job, a_memory, note_files, notes, scribe, spool, waiting
 
 from ogcode.agent.events import Event, Warned
 from ogcode.agent.index.cache import Memory
-from ogcode.agent.memory.health import troubles
+from ogcode.agent.memory.health import gone, troubles
 from ogcode.agent.memory.spool import prepare_store
+from ogcode.agent.memory.trash import restore
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.root import find_root
 from ogcode.agent.turn import Limits, ToolCall, Verdict
@@ -123,14 +124,14 @@ async def test_what_git_takes_away_is_gone_and_the_next_turn_is_remembered(
         assert await seen(memory) == WHOLE
 
 
-@pytest.mark.xfail(strict=True, reason="nobody says that notes which were claimed are gone")
 async def test_notes_that_are_gone_without_being_forgotten_are_reported(tmp_path: Path) -> None:
     memory, git = await a_repository(tmp_path)
     assert "091512" not in str(troubles(memory, trusted=False))
-    assert git("clean", "-fdx") == 0
-    told = str(troubles(memory, trusted=False))
-    assert "091512" in told
-    assert "091612" in told
+    for _ in range(2):
+        assert git("clean", "-fdx") == 0
+        found = [trouble for trouble in troubles(memory, trusted=False) if trouble.kind == "gone"]
+        assert [trouble.path[18:24] for trouble in found] == ["091512", "091612"]
+        assert all("its bytes are kept nowhere" in trouble.said for trouble in found)
 
 
 STEPS = (["clean", "-fd"], ["stash", "-u"], ["reset", "-q", "--hard"], ["checkout", "-q", "-B", "other"])
@@ -145,14 +146,23 @@ async def test_committed_memory_loses_nothing(tmp_path: Path, command: list[str]
         assert await seen(memory) == WHOLE
 
 
-@pytest.mark.xfail(strict=True, reason="to git, a note that is not committed yet is an untracked file like any other")
 @pytest.mark.parametrize("command", STEPS[:2], ids=" ".join)
-async def test_notes_that_are_not_committed_yet_lose_nothing(tmp_path: Path, command: list[str]) -> None:
+async def test_notes_that_are_not_committed_yet_are_told_to_be_gone_and_can_be_brought_back(
+    tmp_path: Path, command: list[str]
+) -> None:
     memory, git = await a_repository(tmp_path, committed=True)
-    await written(memory, 4)
+    added = await written(memory, 4)
+    before = {path: path.read_bytes() for path in note_files(memory)}
     for _ in range(2):
         assert git(*command) == 0
-    assert (await seen(memory))["091812"] == "own"
+        assert await seen(memory) == dict(list(WHOLE.items())[:2])
+        told = [trouble.path for trouble in troubles(memory, trusted=False)]
+        assert told == [str(path.relative_to(memory.root.store)) for path in [*before][2:]]
+    assert [stone.note for stone in gone(memory)][1:] == added
+    for stone in gone(memory):
+        restore(memory.root.store, stone, START)
+    assert {path: path.read_bytes() for path in note_files(memory)} == before
+    assert (await seen(memory), gone(memory)) == ({**WHOLE, "091712": "own", "091812": "own"}, [])
 
 
 async def test_committed_notes_go_and_come_with_the_branch_and_stay_our_own(tmp_path: Path) -> None:
@@ -160,8 +170,10 @@ async def test_committed_notes_go_and_come_with_the_branch_and_stay_our_own(tmp_
     for _ in range(2):
         assert git("checkout", "-q", "HEAD~1") == 0
         assert await seen(memory) == {"091712": "waits"}
+        assert len(gone(memory)) == 2
         assert git("checkout", "-q", "main") == 0
         assert await seen(memory) == WHOLE
+        assert gone(memory) == []
 
 
 async def test_a_note_in_conflict_is_flagged_and_read_and_not_written_over(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.index.reading import Entry, Notes, Passage
+from ogcode.agent.memory.health import gone
 from ogcode.agent.memory.markdown import Section, sections
 from ogcode.agent.memory.trash import undoable
 from ogcode.librarian.library import VERBATIM, Library
@@ -41,13 +43,14 @@ def list_notes(here: Here, tag: str, *, limit: int | None, as_json: bool) -> int
 
 
 def list_forgotten(here: Here, *, as_json: bool) -> int:
-    """List what `undo` can bring back, the last first."""
-    for stone in undoable(here.root.store):
+    """List what `undo` can bring back: what was forgotten or edited, the last first, then what is gone."""
+    for stone in [*undoable(here.root.store), *(each for each in gone(Memory.of(here.root, here.home)) if each.files)]:
         files = [kept.path for kept in stone.files]
         if as_json:
             answer_json({"id": stone.note, "act": stone.act, "at": stone.at, "files": files})
         else:
-            answer(f"{stone.note}  {stone.act} {stone.at[:16].replace('T', ' ')}  {flat(', '.join(files))}")
+            done = f"{stone.act} {stone.at[:16].replace('T', ' ')}".strip()
+            answer(f"{stone.note}  {done}  {flat(', '.join(files))}")
     return 0
 
 

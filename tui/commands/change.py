@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ogcode.agent.durable import replace_file
+from ogcode.agent.index.cache import Memory
 from ogcode.agent.index.reading import Entry
+from ogcode.agent.memory.health import gone
 from ogcode.agent.memory.notes import LARGEST, parse_note
 from ogcode.agent.memory.trash import Tombstone, forget, keep_edited, purge, restore, undoable
 from ogcode.tui.commands.notes import NoneNamed, chosen, conversation, counted, open_notes
@@ -100,24 +102,24 @@ def _edited(copy: Path, entry: Entry, code: int) -> bytes:
 
 def forget_notes(here: Here, unwanted: Unwanted, *, as_json: bool) -> int:
     """Move notes to the trash, or out of it too."""
-    notes, store = open_notes(here), here.root.store
+    notes, store, memory = open_notes(here), here.root.store, Memory.of(here.root, here.home)
     entries = notes.entries(session=conversation(notes, unwanted.tag)) if unwanted.tag else []
-    gone = list[str]()
+    away = list[str]()
     for name in unwanted.names:
         try:
             entries.append(chosen(notes, name))
         except NoneNamed:
-            if not unwanted.for_good or not (known := _named(undoable(store), name)):
+            if not unwanted.for_good or not (known := _named([*undoable(store), *gone(memory)], name)):
                 raise
-            gone.append(known[0].note)
+            away.append(_one(known, name)[0].note)
     entries = list({entry.path: entry for entry in entries}.values())
-    ids = list(dict.fromkeys([*(entry.id for entry in entries), *gone]))
+    ids = list(dict.fromkeys([*(entry.id for entry in entries), *away]))
     if unwanted.for_good and not unwanted.sure:
         _make_sure(ids)
     forget(store, [(entry.id, entry.path) for entry in entries], here.now())
     if unwanted.for_good:
         for note in ids:
-            purge(store, note, here.now())
+            purge(store, note, here.now(), claimed=memory.manifest.claims().anywhere(note))
         here.root.database.unlink(missing_ok=True)  # its free pages hold the words of what it listed
     if as_json:
         answer_json({"forgotten": ids, "for_good": unwanted.for_good, "files": [entry.path for entry in entries]})
@@ -145,16 +147,15 @@ def _still_said(here: Here, entries: Sequence[Entry]) -> str:
 
 
 def undo(here: Here, name: str, *, as_json: bool) -> int:
-    """Bring back what was forgotten or edited last, or last of one note."""
+    """Bring back what was forgotten or edited last, or last of one note; by its name also one that is gone."""
     stones = undoable(here.root.store)
     if name:
-        found = _named(stones, name)
+        found = _named([*stones, *gone(Memory.of(here.root, here.home))], name)
         if not found:
             raise NoneNamed(f"'{flat(name)}' is not in the trash; ogcode memory list --forgotten shows what is")
-        if len({stone.note for stone in found}) > 1:
-            ids = dict.fromkeys(stone.note for stone in found)
-            raise NoneNamed(f"'{flat(name)}' could be {', '.join([*ids][:6])}; name one")
-        found = found[:1]
+        found = _one(found, name)
+        if not found[0].files:
+            raise NoneNamed(f"{found[0].note} is gone, and its bytes are kept nowhere")
     else:
         found = [stone for stone in stones if stone.at == stones[0].at]
         if not found:
@@ -164,10 +165,18 @@ def undo(here: Here, name: str, *, as_json: bool) -> int:
         answer_json({"act": found[0].act, "notes": [stone.note for stone in found], "files": [str(p) for p in back]})
         return 0
     for path in back:
-        answer(f"{'back again' if found[0].act == 'forgotten' else 'as before'}: {path}")
+        answer(f"{'as before' if found[0].act == 'edited' else 'back again'}: {path}")
     if any(path.parent == here.root.spool for path in back):
         remark("what waits for its note gets it with the next turn, or by ogcode memory wait")
     return 0
+
+
+def _one(found: Sequence[Tombstone], name: str) -> list[Tombstone]:
+    """Pick the last of what is known of the one note that is meant."""
+    ids = dict.fromkeys(stone.note for stone in found)
+    if len(ids) > 1:
+        raise NoneNamed(f"'{flat(name)}' could be {', '.join([*ids][:6])}; name one")
+    return [found[0]]
 
 
 def _named(stones: Sequence[Tombstone], name: str) -> list[Tombstone]:

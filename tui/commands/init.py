@@ -1,10 +1,15 @@
 """`ogcode init`: whether memory is committed with the repository or stays this user's own."""
 
+import contextlib
 import errno
 from pathlib import Path
 
 from ogcode.agent.durable import replace_file
+from ogcode.agent.index.cache import Memory, open_index
+from ogcode.agent.memory.beneath import read_beneath
+from ogcode.agent.memory.notes import LARGEST
 from ogcode.agent.memory.spool import prepare_store
+from ogcode.agent.memory.trash import keep
 from ogcode.tui.commands.terminal import answer, answer_json, remark
 from ogcode.tui.place import Here
 
@@ -37,6 +42,8 @@ def init(here: Here, wanted: str, *, as_json: bool) -> int:
         raise OSError(errno.EEXIST, "was written by hand; remove it first", str(path))
     if wanted:
         prepare_store(here.root.store)
+        if wanted == "commit":
+            _keep_own(here)
         replace_file(path, _FORMS[wanted].encode())
     now = wanted or before
     if as_json:
@@ -49,10 +56,20 @@ def init(here: Here, wanted: str, *, as_json: bool) -> int:
     if wanted == "ignore" and before == "commit":
         remark("what git tracks already it goes on tracking: git rm -r --cached .ogcode")
     if wanted == "commit":
-        remark("next: ogcode memory doctor --secrets, then git add .ogcode; what is not added yet, git clean removes")
+        remark("next: ogcode memory doctor --secrets, then git add .ogcode and commit")
+        remark("git clean and git stash -u take a note that is not committed: its bytes stay in .ogcode/trash for undo")
         if hidden := _hidden_by(here.root.path / ".gitignore"):
             remark(f"{here.root.path / '.gitignore'} hides .ogcode too: remove its line '{hidden}'")
     return 0
+
+
+def _keep_own(here: Here) -> None:
+    """Keep the bytes of every own note before git sees it, as the scribe does from then on."""
+    with contextlib.closing(open_index(Memory.of(here.root, here.home))) as index:
+        own = [path for (path,) in index.execute("select path from notes where origin = 'own' and pending = 0")]
+    for path in own:
+        with contextlib.suppress(FileNotFoundError):  # gone meanwhile
+            keep(here.root.store, path, read_beneath(here.root.store, path, LARGEST))
 
 
 def _form(path: Path) -> str:

@@ -20,7 +20,7 @@ USAGE = """usage: ogcode memory COMMAND …   [--json]
 
   edit NAME                 in $VISUAL or $EDITOR; the note counts as edited from then on
   forget NAME …             to the trash  (--conversation TAG: all of one; --for-good: out of the trash too)
-  undo [NAME]               take back the last forget or edit
+  undo [NAME]               take back the last forget or edit; by its name also a note that git took away
   wait [SECONDS]            until no turn waits for its note (60); exit code 3 where some still do
   rescribe NAME … | --all   have a model write what was written without one; exit code 1 where one was not
 

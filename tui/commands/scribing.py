@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.index.reading import Entry
+from ogcode.agent.memory.health import gone
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import is_ours, jobs
 from ogcode.agent.memory.switch import MEANS
@@ -26,11 +27,13 @@ def show_status(here: Here, *, as_json: bool) -> int:
     spooled = _jobs(here)
     broken = [(path.name, str(job)) for path, job, _ in jobs(here.root.store) if not isinstance(job, Job)]
     pending, upgrades = ([job for job in spooled if job.upgrade is upgrade] for upgrade in (False, True))
+    away = len(gone(Memory.of(here.root, here.home)))
     log = [] if here.root.store.is_symlink() else _tail(here.root.store / "scribe.log", LOG)
     steps = [
         *(["ogcode memory wait writes what is pending"] if pending else []),
         *(["ogcode memory rescribe --all tries again with a model"] if upgrades else []),
         *(["ogcode memory doctor says what to do about broken files"] if broken else []),
+        *(["ogcode memory doctor says what to do about notes that are gone"] if away else []),
     ]
     if as_json:
         answer_json(
@@ -40,6 +43,7 @@ def show_status(here: Here, *, as_json: bool) -> int:
                 "memory": here.config.memory,
                 "recall": here.config.recall,
                 "notes": written,
+                "gone": away,
                 "pending": [_told(job) for job in pending],
                 "to_upgrade": [_told(job) for job in upgrades],
                 "broken": [{"file": f"spool/{name}", "why": why} for name, why in broken],
@@ -49,7 +53,8 @@ def show_status(here: Here, *, as_json: bool) -> int:
         )
         return 0
     answer(f"root: {here.root.path}\ntrusted: {'yes' if here.trusted else 'no'}")
-    answer(f"memory: {here.config.memory} ({MEANS[here.config.memory]})\nnotes: {written}")
+    missing = f" ({away} gone)" if away else ""
+    answer(f"memory: {here.config.memory} ({MEANS[here.config.memory]})\nnotes: {written}{missing}")
     for what, waiting in (("pending", pending), ("written without a model", upgrades)):
         for job in waiting:
             answer(f"{what}: {job.id}{_why(job)}")
@@ -104,7 +109,7 @@ def rescribe_notes(here: Here, names: Sequence[str], *, seconds: float, as_json:
         if as_json:
             answer_json({"id": entry.id, "written": entry.id in done, "said": said.get(entry.id, what)})
         else:
-            answer(f"{entry.id}: {said.get(entry.id, what)}")
+            answer(said.get(entry.id) or f"{entry.id}: {what}")
     if not entries:
         remark("there is no note that a model did not write")
     return 0 if len(done) == len(entries) else 1
