@@ -125,7 +125,7 @@ def test_no_turn_is_lost_doubled_or_torn_at_whatever_operation_the_process_dies(
 
 
 def test_no_crash_nor_a_second_one_on_the_way_back_harms_any_of_many_scenes(fast: Path) -> None:
-    assert crashes(fast, seed=1, count=120, stride=11) == (120, {})
+    assert crashes(fast, seed=1, count=60, stride=23) == (60, {})
 
 
 @pytest.mark.torture
@@ -136,5 +136,4 @@ def test_ten_thousand_crashes_lose_double_and_tear_nothing(fast: Path, seed: int
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_wrong_writer_is_found_out(fast: Path, kind: str) -> None:
-    wrong = [number for number, found in points(WRONG[kind], fast) if found]
-    assert wrong != []
+    assert any(found for _, found in points(WRONG[kind], fast))

@@ -83,7 +83,8 @@ def _ids(folder: Path) -> set[str]:
             raise error
 
     found = (name for _, _, names in os.walk(folder, onerror=unreadable) for name in names)
-    return {"--".join(name.rpartition(".")[0].split("--", 2)[:2]) for name in found if name.endswith((".md", ".json"))}
+    stems = (name.rpartition(".")[0].split("--", 2) for name in found if name.endswith((".md", ".json")))
+    return {"--".join(stem[:2]) for stem in stems}
 
 
 def origins(memory: Memory) -> Counter[str]:

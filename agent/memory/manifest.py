@@ -79,10 +79,10 @@ class Claims:
 
     def here(self) -> dict[str, list[str]]:
         """Give the hashes that were claimed of each note in this very folder, oldest first."""
-        found = dict[str, list[str]]()
+        found = dict[bytes, list[str]]()
         for name, digest in _CLAIM.findall(self._content):
-            found.setdefault(json.loads(b'"%b"' % name), []).append(digest.decode())
-        return found
+            found.setdefault(name, []).append(digest.decode())
+        return {str(json.loads(b'"%b"' % name)) if b"\\" in name else name.decode(): found[name] for name in found}
 
     def anywhere(self, note: str) -> list[str]:
         """Give the hashes that were claimed of a note in any folder: a checkout can move, and what it keeps with it."""

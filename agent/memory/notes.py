@@ -23,8 +23,6 @@ SECTIONS = ("Request", "What was done", "Key files & symbols", "Decisions & why"
 _NAME = re.compile(r"(\d{4}-\d\d-\d\dT\d{6}Z)--([0-9a-z]+)(?:--(.*))?$")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 _ALIAS = re.compile(r"[\s\[{,:]\*\w")
-_STARTS = '"{-0123456789'
-"""How the scalars and the one mapping of our own frontmatter begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,9 @@ class Note:
     id: str
     """`<UTC start of the turn>--<session tag>`; of a file with another name, that name."""
     title: str
-    body: str
+    text: str
+    """The whole file."""
+    body: str = ""
     """What stands below the frontmatter."""
     session_id: str = ""
     created_at: str = ""
@@ -92,6 +92,7 @@ def parse_note(name: str, content: bytes) -> Note:
     return Note(
         id=f"{named[1]}--{named[2]}" if named else stem,
         title=_string(facts, "title") or _heading(text) or stem,
+        text=text,
         body=body,
         session_id=_string(facts, "session_id") or (named[2] if named else ""),
         created_at=_string(facts, "created_at") or named_time(stem),
@@ -120,13 +121,11 @@ def _facts(head: list[str]) -> tuple[dict[str, object], str]:
     """Read our own frontmatter quickly; anything else as YAML."""
     if not head:
         return {}, ""
-    pairs = [line.partition(": ") for line in head[1:-1]]
-    names = {name for name, _, value in pairs if name.isidentifier() and value[:1] in _STARTS and value}
-    if len(names) == len(pairs):
-        with contextlib.suppress(ValueError, RecursionError):
-            values = json.loads(f"[{','.join(value for _, _, value in pairs)}]")  # a call costs more than a value
-            if len(values) == len(pairs):
-                return {name: value for (name, _, _), value in zip(pairs, values, strict=True)}, ""
+    lines = [f'"{line}'.replace(": ", '": ', 1) for line in head[1:-1]]
+    with contextlib.suppress(ValueError, RecursionError):
+        facts: dict[str, object] = json.loads(f"{{{','.join(lines)}}}")  # at once: a call costs more than a value
+        if len(facts) == len(lines) and all(map(str.isidentifier, facts)):
+            return facts, ""
     written = "\n".join(head)
     if len(written) > LONGEST_HEAD or len(_ALIAS.findall(written)) > 10:
         return {}, "frontmatter can't be read (too large, or YAML aliases)"
@@ -154,7 +153,5 @@ def _whole(value: object) -> str:
 
 
 def _topics(body: str) -> tuple[str, ...]:
-    at = 0 if body.startswith("Topics:") else body.find("\nTopics:") + 1
-    line = body[at:].partition("\n")[0] if at or body.startswith("Topics:") else ""
-    named = dict.fromkeys(topic.strip() for topic in line.removeprefix("Topics:").split(",") if topic.strip())
-    return tuple(named)[:8]
+    line = f"\n{body}".partition("\nTopics:")[2].partition("\n")[0]
+    return tuple(dict.fromkeys(filter(None, map(str.strip, line.split(",")))))[:8]

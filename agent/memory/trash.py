@@ -101,8 +101,20 @@ def keep(store: Path, path: str, content: bytes) -> None:
     Raises:
         OSError, TrashRefused: they could not be kept.
     """
-    _prepare(store)
+    shield(store)
     _put(store, Kept(path, _hash(content), 0), content)
+
+
+def shield(store: Path) -> None:
+    """Hide from git, each by itself, the folders that are never committed: git may take what hides them all together.
+
+    Raises:
+        OSError, TrashRefused: they can't be written.
+    """
+    _prepare(store)
+    for name in ("trash", "spool", "sessions"):
+        if _bytes(store, f"{name}/.gitignore") != b"*\n":
+            replace_file(store / name / ".gitignore", b"*\n")
 
 
 def lost(store: Path, note: str, claimed: Sequence[str]) -> Tombstone:

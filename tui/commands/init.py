@@ -9,7 +9,7 @@ from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.memory.beneath import read_beneath
 from ogcode.agent.memory.notes import LARGEST
 from ogcode.agent.memory.spool import prepare_store
-from ogcode.agent.memory.trash import keep
+from ogcode.agent.memory.trash import keep, shield
 from ogcode.tui.commands.terminal import answer, answer_json, remark
 from ogcode.tui.place import Here
 
@@ -43,6 +43,7 @@ def init(here: Here, wanted: str, *, as_json: bool) -> int:
     if wanted:
         prepare_store(here.root.store)
         if wanted == "commit":
+            shield(here.root.store)
             _keep_own(here)
         replace_file(path, _FORMS[wanted].encode())
     now = wanted or before
