@@ -122,8 +122,11 @@ async def a_full_memory(folder: Path) -> Memory:
 
 def answers(memory: Memory, *, trusted: bool = True) -> list[list[Entry]]:
     """Give what a reader would see: all entries, and what each of a few queries finds."""
+    return answers_of(notes(memory, trusted=trusted))
+
+
+def answers_of(found: Notes) -> list[list[Entry]]:
     queries = ("retry backoff", "dispatch", "zebra", "internal/dispatch/retry.go", "getRetryBackoff", "重试")
-    found = notes(memory, trusted=trusted)
     return [found.entries(), *(found.find(query) for query in queries)]
 
 

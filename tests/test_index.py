@@ -158,7 +158,7 @@ def test_the_reader_can_not_write(memory: Memory) -> None:
     index = open_index(memory)
     for statement in ("delete from notes", "create table x (y)", "update facts set value = ''"):
         with pytest.raises(sqlite3.OperationalError):
-            index.execute(statement)
+            index.connection.execute(statement)
 
 
 def test_notes_of_others_and_edited_ones_are_hidden_until_the_folder_is_trusted(memory: Memory) -> None:

@@ -274,7 +274,7 @@ async def test_a_turn_forgotten_for_good_while_its_note_is_written_leaves_no_cop
     late = list[str]()
 
     def strike(name: str, real: Callable[..., object], arguments: Sequence[object]) -> object:
-        if name == "link" and not late:  # the note is about to get its name
+        if name == "open" and arguments[0] == memory.manifest.path and not late:  # its words are about to be claimed
             late.append(job.id)
             forget(memory.root.store, [(job.id, f"spool/{job.id}.json")], START)
             purge(memory.root.store, job.id, START, claimed=memory.manifest.claims().anywhere(job.id))

@@ -158,7 +158,7 @@ def _spooled(memory: Memory, *, trusted: bool) -> Iterator[Trouble]:
 def _indexed(memory: Memory, *, trusted: bool) -> Iterator[Trouble]:
     """Compare the index, once it has been refreshed, with the files themselves."""
     with contextlib.closing(open_index(memory)) as index:
-        rows = index.execute("select path, id, sha256, origin, pending, malformed from notes order by path").fetchall()
+        rows = index.execute("select path, id, sha256, origin, pending, malformed from notes order by path")
     shown = [row for row in rows if row[3] == "own" or trusted]
     for path, _, _, _, pending, malformed in shown:
         if malformed and not pending:

@@ -35,7 +35,7 @@ common = timed("common", lambda: len(notes.find("everywhere")))
 library = Library(notes, memory.root.sessions, memory.root.top, memory.seal)
 memory_map = librarian_tools(library)[0].function
 shown = timed("map", lambda: asyncio.run(memory_map()))
-count = index.execute("select count(*), count(distinct path) from notes").fetchone()
+count = index.execute("select count(*), count(distinct path) from notes")[0]
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(json.dumps({"count": count, "found": found, "common": common, "map": len(shown), "peak": peak, "spent": spent}))
 """

@@ -14,7 +14,7 @@ from ogcode.tui.commands.terminal import answer, answer_json, flat, remark
 from ogcode.tui.place import Here
 
 FOUND = 10
-"""Notes that a search looks into, or lists."""
+"""Notes that a search lists."""
 
 ROOM = 3_600
 """Characters of the sections that a search prints: about 1,000 tokens with what stands above each."""
@@ -77,7 +77,7 @@ def search_notes(here: Here, wanted: Wanted, *, as_json: bool) -> int:
     """Print the sections that best speak to a few words, or list the notes that do."""
     notes = open_notes(here, tag=wanted.tag)
     entries = notes.find(wanted.words, limit=wanted.limit or FOUND) if wanted.whole else []
-    passages = [] if wanted.whole else notes.passages(wanted.words, notes=FOUND, characters=ROOM)[: wanted.limit]
+    passages = [] if wanted.whole else notes.passages(wanted.words, characters=ROOM)[: wanted.limit]
     _print_notes(here, entries, as_json=as_json)
     for place, passage in enumerate(passages):
         if as_json:
