@@ -26,7 +26,7 @@ from itertools import accumulate
 from os import scandir
 from pathlib import Path
 
-from ogcode.agent.index.cache import Memory, open_index
+from ogcode.agent.index.cache import Index, Memory, open_index
 from ogcode.agent.index.reading import Notes, Scope
 from ogcode.agent.memory.notes import frontmatter
 from ogcode.agent.root import find_root
@@ -103,7 +103,7 @@ def measure(folder: Path) -> None:
     with contextlib.closing(open_index(memory)) as index:
         ask(memory, index)
         print(f"peak memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB")
-        show("bare SQLite, the same words", [timed(lambda: bare_index(index)) for _ in range(runs)])
+        show("bare SQLite, the same words", [timed(lambda: bare_index(index.connection)) for _ in range(runs)])
     memory.root.database.unlink()
     memory.root.database.mkdir()  # a place where no database can be
 
@@ -115,7 +115,7 @@ def measure(folder: Path) -> None:
     print(f"peak memory with that {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB")
 
 
-def ask(memory: Memory, index: sqlite3.Connection) -> None:
+def ask(memory: Memory, index: Index) -> None:
     """Search for rare words, middling ones, and the one in every note; then the map."""
     notes = Notes(index, memory.root.store, Scope(), trusted=False)
     rare, common = by_count(memory)

@@ -100,7 +100,7 @@ async def recall(question: str, *, library: Library, model: Model, emit: Emit, s
 async def _answer(question: str, library: Library, model: Model, emit: Emit, seconds: float) -> Answer:
     if not library.notes.entries(limit=1):
         return Answer("Nothing is remembered yet.")
-    passages = library.notes.passages(question, notes=8, characters=PASSAGES)
+    passages = library.notes.passages(question, characters=PASSAGES)
     prompt = Path(__file__).with_name("prompt.md").read_text("utf-8").strip()
     async with asyncio.timeout(seconds):
         turn = await run_turn(

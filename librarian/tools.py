@@ -87,7 +87,8 @@ def librarian_tools(library: Library) -> tuple[Tool, Tool, Tool]:
 
 
 def _note(library: Library, name: str) -> Entry:
-    near = library.notes.named(name) or [each for each in library.notes.entries() if plain(each.name) == name.strip()]
+    notes, shown = library.notes, name.strip()
+    near = notes.named(name) or [each for each in notes.oddly_named() if plain(each.name) == shown]
     if not near:
         raise ToolError(f"no note named '{plain(name, 80)}' is in scope; memory_map lists what is")
     if len({entry.id for entry in near}) > 1:

@@ -17,6 +17,7 @@ from ogcode.agent.root import find_root
 from ogcode.agent.tokens import count
 from ogcode.librarian.library import Library
 from ogcode.librarian.tools import librarian_tools
+from ogcode.tui.place import ignored_here, look_around, utc_now
 
 
 def remember(memory: Memory, *jobs: Job) -> list[str]:
@@ -154,6 +155,17 @@ def test_own_notes_stay_own_where_the_checkout_is_moved(tmp_path: Path) -> None:
     assert {entry.origin for entry in notes(there).entries()} == {"own", "foreign"}
 
 
+def test_only_notes_that_were_claimed_nowhere_count_as_by_others_at_the_start(tmp_path: Path) -> None:
+    memory = a_memory(tmp_path)
+    remember(memory, said(1, "one"), said(2, "two"))
+    moved = tmp_path / "elsewhere"
+    memory.root.path.rename(moved)
+    here = look_around(moved, {"OGCODE_HOME": str(memory.home), "HOME": str(tmp_path)}, utc_now, trust=False)
+    assert ignored_here(here) == []
+    write_note(replace(memory, root=here.root), "by-hand.md", "# Not mine\n")
+    assert ignored_here(here) == ["1 note by others"]
+
+
 def test_a_note_without_a_date_has_that_of_its_file(tmp_path: Path) -> None:
     memory = a_memory(tmp_path)
     os.utime(write_note(memory, "decisions.md", "# Decisions\n"), (86_400, 86_400))
@@ -202,6 +214,23 @@ def test_a_tag_means_the_conversations_that_begin_with_it(tmp_path: Path) -> Non
     assert [each.tag for each in every.tagged("3f8c21aa")] == ["3f8c21aa1", "3f8c21aa0"]
     assert [each.tag for each in every.tagged("3f8c21aa0/")] == ["3f8c21aa0"]
     assert every.tagged("4") == every.tagged("") == []
+
+
+def test_a_conversation_of_others_that_is_named_like_ones_own_is_not_meant(tmp_path: Path) -> None:
+    memory = a_memory(tmp_path)
+    remember(memory, said(1, "one"))
+    write_note(memory, *by_hand(3))
+    every = notes(memory)
+    assert [each.session_id for each in every.conversations()] == [SESSION, SESSION[:8]]
+    assert [each.session_id for each in every.tagged(SESSION[:8])] == [SESSION]
+
+
+async def test_a_note_is_read_by_the_name_that_it_is_shown_by(tmp_path: Path) -> None:
+    memory = a_memory(tmp_path)
+    write_note(memory, "[draft]  of|it.md", "# Draft\n\n## Outcome\nzebra\n")
+    held = Library(notes(memory), memory.root.sessions, memory.root.top, memory.seal)
+    _, _, read = librarian_tools(held)
+    assert "zebra" in await read.function(path="(draft) of/it.md")
 
 
 async def test_the_map_keeps_to_its_tokens_whatever_the_words_are(tmp_path: Path) -> None:

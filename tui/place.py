@@ -1,5 +1,6 @@
 """The place that ogcode was started in: its root, its trust, its settings."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -97,9 +98,9 @@ def ignored_here(here: Here) -> list[str]:
         return []
     names = ("AGENTS.md", "AGENT.md", "MEMORY.md", ".ogcode/config.toml")
     found = [name for name in names if (here.root.top / name).exists()]
-    manifest = Manifest(here.home, here.root.path)
-    notes = [path.stem for path in here.root.memory.rglob("*.md")] if here.root.memory.is_dir() else []
-    others = sum(manifest.origin("--".join(note.split("--")[:2]), "") == "foreign" for note in notes)
+    files = (name for _, _, names in os.walk(here.root.memory) for name in names if name.endswith(".md"))
+    notes = ["--".join(name.removesuffix(".md").split("--", 2)[:2]) for name in files]
+    others = len(Manifest(here.home, here.root.path).claims().strangers(notes))
     return [*found, *([f"{others} notes by others" if others > 1 else "1 note by others"] if others else [])]
 
 

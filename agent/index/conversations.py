@@ -27,6 +27,8 @@ class Conversation:
     first: str
     last: str
     """When its first and its last turn began, ISO 8601."""
+    foreign: bool
+    """All that is known of it is by others."""
 
 
 def conversations(
@@ -34,16 +36,17 @@ def conversations(
 ) -> tuple[list[Conversation], int]:
     """List the conversations of visible notes, one's own first, then the last active; and count them all."""
     query = (
-        f"select session_id, count(*), min({_MOMENT}), max({_MOMENT}) as last, count(*) over () from notes "  # noqa: S608
+        f"select session_id, count(*), min({_MOMENT}), max({_MOMENT}) as last, max(key) < 0 as away, "  # noqa: S608
+        "count(*) over () from notes "
         f"where {condition} and {where} group by session_id "
-        "order by max(key >= 0) desc, last desc, session_id limit :most"
+        "order by away, last desc, session_id limit :most"
     )
     rows = connection.execute(query, {**values, "most": limit}).fetchall()
     found = [
-        Conversation(session, _tag(connection, session, where, values), turns, _date(first), _date(last))
-        for session, turns, first, last, _ in rows
+        Conversation(session, _tag(connection, session, where, values), turns, _date(first), _date(last), bool(away))
+        for session, turns, first, last, away, _ in rows
     ]
-    return found, rows[0][4] if rows else 0
+    return found, rows[0][5] if rows else 0
 
 
 def topics(connection: sqlite3.Connection, session: str, where: str, values: Mapping[str, object]) -> tuple[str, ...]:

@@ -2,11 +2,13 @@
 
 import contextlib
 import json
-import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
+from ogcode.agent.index.cache import ROTTEN, Index
 from ogcode.agent.index.conversations import LAST, Conversation, conversations, topics
 from ogcode.agent.index.passages import best_parts
 from ogcode.agent.index.ranking import Seen, ranked
@@ -16,6 +18,9 @@ from ogcode.agent.memory.extract import extract_note
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.notes import LARGEST
 from ogcode.agent.memory.spool import open_job
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,30 +75,48 @@ _OF_SESSIONS = "(origin = 'own' or (origin = 'edited' and id like '%--' || subst
 """Nobody else's note is a turn of this user's conversations, whatever it claims."""
 
 
+def _sound(ask: Callable[Concatenate["Notes", P], R]) -> Callable[Concatenate["Notes", P], R]:
+    """Ask again, of an index made anew, where the one on the disk turns out to be rotten; what fails twice is not."""
+
+    @wraps(ask)
+    def asked(notes: "Notes", /, *given: P.args, **named: P.kwargs) -> R:
+        try:
+            return ask(notes, *given, **named)
+        except ROTTEN as error:
+            notes.index.renew(error)
+        return ask(notes, *given, **named)
+
+    return asked
+
+
 class Notes:
     """The notes that one reader may see: in scope, and of others only in a trusted folder."""
 
-    def __init__(self, connection: sqlite3.Connection, store: Path, scope: Scope, *, trusted: bool) -> None:
-        self._connection = connection
+    def __init__(self, index: Index, store: Path, scope: Scope, *, trusted: bool) -> None:
+        self.index = index
         self._store = store
         self._trusted = trusted
         self._scope = scope
 
+    @_sound
     def count(self) -> int:
         """Count the notes."""
         where, values = self._where()
         query = f"select count(*) from notes where {where}"  # noqa: S608  # constants
-        return int(self._connection.execute(query, values).fetchone()[0])
+        return int(self.index.connection.execute(query, values).fetchone()[0])
 
+    @_sound
     def entries(self, *, session: str | None = None, limit: int = -1) -> list[Entry]:
         """List the notes, of one conversation or of all, newest first."""
         condition = "" if session is None else "session_id = :session"
         return self._entries(condition, {"session": session}, limit=limit)
 
+    @_sound
     def find(self, query: str, *, session: str | None = None, limit: int = 20) -> list[Entry]:
         """List the notes, of one conversation or of all, that speak to a query, best first."""
         return [entry for entry, _ in self._found(query, limit, session)]
 
+    @_sound
     def named(self, name: str) -> list[Entry]:
         """List the notes that a name, an id or the unique start of one could mean; an exact name wins."""
         wanted = (
@@ -105,6 +128,11 @@ class Notes:
         near = self._entries("name >= :wanted and name < :behind", {"wanted": wanted, "behind": f"{wanted}{LAST}"})
         exact = [each for each in near if wanted in (each.id, each.name.removesuffix(".md"))]
         return exact or near
+
+    @_sound
+    def oddly_named(self) -> list[Entry]:
+        """List the notes whose names may be shown otherwise: not of letters, digits and dashes alone, or long."""
+        return self._entries("(name glob '*[^-._0-9A-Za-z]*' or length(name) > 100)")
 
     def text(self, entry: Entry) -> str:
         """Read a note; of a waiting turn, the note that it would get without a model.
@@ -128,6 +156,7 @@ class Notes:
             return extract_note(job)
         return content.decode("utf-8", "replace").lstrip("\ufeff").replace("\r\n", "\n")
 
+    @_sound
     def passages(self, query: str, *, notes: int = 24, characters: int) -> list[Passage]:
         """Pick the sections of the best notes that best answer a query, within a bound."""
         found = list[tuple[Entry, str, float]]()
@@ -141,37 +170,41 @@ class Notes:
         """List the conversations, the last active first."""
         return self.latest_conversations(limit)[0]
 
+    @_sound
     def latest_conversations(self, limit: int) -> tuple[list[Conversation], int]:
         """List the last active conversations, and count them all."""
         where, values = self._where()
-        return conversations(self._connection, where, values, limit=limit)
+        return conversations(self.index.connection, where, values, limit=limit)
 
+    @_sound
     def tagged(self, tag: str) -> list[Conversation]:
-        """List the conversations that a tag or the start of one could mean; an exact one wins."""
+        """List the conversations that a tag or the start of one could mean; one's own win, then an exact one."""
         wanted = tag.strip().strip("/").encode("utf-8", "replace").decode()
         if not wanted:
             return []
         where, values = self._where()
         named = "(session_id = :unnamed or (session_id >= :wanted and session_id < :behind))"
         given = {"wanted": wanted, "behind": f"{wanted}{LAST}", "unnamed": "" if wanted == "unnamed" else wanted}
-        near, _ = conversations(self._connection, where, {**values, **given}, condition=named)
+        near, _ = conversations(self.index.connection, where, {**values, **given}, condition=named)
+        near = [each for each in near if not each.foreign] or near
         exact = [each for each in near if wanted in (each.session_id, each.tag)]
         return exact or near
 
+    @_sound
     def topics(self, session: str) -> tuple[str, ...]:
         """Name what the newest notes of a conversation are about."""
         where, values = self._where()
-        return topics(self._connection, session, where, values)
+        return topics(self.index.connection, session, where, values)
 
     def _found(self, query: str, limit: int, session: str | None = None) -> list[tuple[Entry, float]]:
         where, values = self._where()
         sessions = tuple(self._scope.sessions or ())
         if session is not None:
             where, values, sessions = f"session_id = :session and {where}", {**values, "session": session}, (session,)
-        best = ranked(self._connection, query, Seen(where, values, sessions, FOREIGN if self._trusted else 0))
+        best = ranked(self.index.connection, query, Seen(where, values, sessions, FOREIGN if self._trusted else 0))
         best = best[: None if limit < 0 else limit]
         keys = ", ".join(str(key) for key, _ in best)
-        rows = self._connection.execute(f"select key, {_COLUMNS} from notes where key in ({keys})")  # noqa: S608
+        rows = self.index.connection.execute(f"select key, {_COLUMNS} from notes where key in ({keys})")  # noqa: S608
         entries = {row[0]: _entry(row[1:]) for row in rows}
         return [(entries[key], score) for key, score in best]
 
@@ -182,7 +215,7 @@ class Notes:
         where, values = self._where()
         narrow = f"{condition} and {where} order by +key desc" if condition else f"{where} order by key desc"
         query = f"select {_COLUMNS} from notes where {narrow} limit :limit"  # noqa: S608  # constants
-        rows = self._connection.execute(query, {**values, **(given or {}), "limit": limit})
+        rows = self.index.connection.execute(query, {**values, **(given or {}), "limit": limit})
         found = [_entry(row) for row in rows]
         found.sort(key=lambda entry: (entry.origin != "foreign", entry.created_at, entry.turn, entry.id), reverse=True)
         return found

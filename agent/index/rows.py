@@ -18,6 +18,9 @@ from ogcode.agent.memory.spool import is_ours, open_job
 from ogcode.agent.memory.words import parts, searchable
 from ogcode.agent.seal import Seal
 
+SCHEMA = 2
+"""Number of what is below; an index of another one is made anew."""
+
 WRITTEN, WAITING, HIDDEN = 0, 1, 2
 """Values of `pending`: a note; a turn that waits for its note; a spool file that stands for neither."""
 

@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -58,24 +60,35 @@ class Claims:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._content = _read(path)
-        self._known: dict[bytes, bytes] | None = None
-        self._elsewhere: set[tuple[bytes, bytes]] | None = None
+
+    @cached_property
+    def _known(self) -> dict[bytes, bytes]:
+        """Names that were claimed here, and their hashes, one after another."""
+        known = dict[bytes, bytes]()
+        for name, digest in _CLAIM.findall(self._content):
+            known[name] = known[name] + digest if name in known else digest
+        return known
+
+    @cached_property
+    def _elsewhere(self) -> frozenset[tuple[bytes, bytes]]:
+        """Names and hashes that were claimed in other folders."""
+        others = sorted(self._path.parent.glob("*.jsonl"))
+        return frozenset(claim for path in others if path != self._path for claim in _CLAIM.findall(_read(path)))
 
     def origin(self, note: str, sha256: str) -> Origin:
         """Tell whose a note is. What another folder's manifest claims to the byte is ours too: a checkout can move."""
-        if self._known is None:
-            self._known = {}
-            for each, digest in _CLAIM.findall(self._content):
-                self._known[each] = self._known[each] + digest if each in self._known else digest
         name, digest = _name(note), sha256.encode()
         if digest and digest in self._known.get(name, b""):
             return "own"
-        if self._elsewhere is None:
-            others = sorted(self._path.parent.glob("*.jsonl"))
-            self._elsewhere = {claim for path in others if path != self._path for claim in _CLAIM.findall(_read(path))}
         if (name, digest) in self._elsewhere:
             return "own"
         return "edited" if name in self._known else "foreign"
+
+    def strangers(self, notes: Iterable[str]) -> list[str]:
+        """Pick the notes whose names were claimed nowhere; no file is read for it."""
+        left = [note for note in notes if _name(note) not in self._known]
+        elsewhere = {name for name, _ in self._elsewhere} if left else set[bytes]()
+        return [note for note in left if _name(note) not in elsewhere]
 
     def here(self) -> dict[str, list[str]]:
         """Give the hashes that were claimed of each note in this very folder, oldest first."""

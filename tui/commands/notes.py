@@ -41,13 +41,8 @@ def conversation(notes: Notes, tag: str) -> str:
     Raises:
         NoneNamed: none, or several.
     """
-    wanted = tag.strip().strip("/")
-    near = [each for each in notes.conversations() if wanted and each.session_id.startswith(wanted)]
-    if len(near) > 1:
-        newest = [notes.entries(session=each.session_id, limit=1) for each in near]
-        near = [each for each, entries in zip(near, newest, strict=True) if entries[0].origin != "foreign"] or near
-    exact = [each for each in near if each.session_id == wanted]
-    return _only(exact or near, tag, "conversation", [f"{each.tag}/" for each in near]).session_id
+    near = notes.tagged(tag)
+    return _only(near, tag, "conversation", [f"{each.tag}/" for each in near]).session_id
 
 
 def chosen(notes: Notes, name: str) -> Entry:
