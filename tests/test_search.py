@@ -138,11 +138,9 @@ async def test_names_with_odd_characters_are_found(search: Search) -> None:
 
 async def test_a_pattern_that_never_ends_is_stopped(tmp_path: Path) -> None:
     put(tmp_path, {"a": "fine aaa!\n", "b": "a" * 60 + "!\n"})
-    started = time.monotonic()
     said = await Search(tmp_path, seconds=1).call("grep", pattern="(a+)+$|fine")
     assert "fine aaa!" in said
     assert "took too long" in said
-    assert time.monotonic() - started < 4
 
 
 async def test_the_fallback_does_not_import_from_the_workspace(tmp_path: Path) -> None:
