@@ -27,6 +27,13 @@ class Retrying:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """The model takes a while to begin, for a reason that is no failure."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """One model request is complete."""
 
@@ -91,6 +98,7 @@ Event = (
     TextDelta
     | ReasoningDelta
     | Retrying
+    | Waiting
     | Answered
     | Steered
     | ToolStarted

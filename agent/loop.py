@@ -15,10 +15,11 @@ from ogcode.agent.events import (
     TextDelta,
     ToolFinished,
     ToolStarted,
+    Waiting,
 )
 from ogcode.agent.fit import fitted, reserve
 from ogcode.agent.guard import nudged, repeats
-from ogcode.agent.model import Finished, Model, Options, Reasoning, Restarted, Text, ToolSpec, priced
+from ogcode.agent.model import Delayed, Finished, Model, Options, Reasoning, Restarted, Text, ToolSpec, priced
 from ogcode.agent.tool import Tool, ToolError
 from ogcode.agent.turn import Cause, Limits, Message, Opening, ToolCall, Turn, Usage, Verdict
 
@@ -93,6 +94,8 @@ async def _ask(
             case Restarted(why, seconds):
                 text, calls = "", []
                 report(Retrying(why, seconds))
+            case Delayed(why):
+                report(Waiting(why))
             case Finished(reason, usage):
                 pass
     return Answered(text, () if reason == "length" else tuple(calls), priced(usage, model)), reason

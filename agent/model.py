@@ -1,12 +1,13 @@
 """What the agent needs of a model, and the few ways in which one can fail."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from ogcode.agent.turn import Message, ToolCall, Usage
 
 Who = Literal["agent", "scribe", "librarian"]
+Effort = Literal["none", "low", "medium", "high"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,10 @@ class Options:
     max_output: int | None = None
     """Tokens; None leaves it to the provider."""
     temperature: float | None = None
+    effort: Effort | None = None
+    """How long a model that can think is to think; None leaves it to the provider."""
+    schema: Mapping[str, object] | None = None
+    """A JSON schema that the whole answer must follow, where the server can enforce one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,13 @@ class Restarted:
 
 
 @dataclass(frozen=True, slots=True)
+class Delayed:
+    """Nothing is wrong, but it takes a while: a model is being loaded, or another request has the only slot."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The proper end of a stream; one without it is `Broken`."""
 
@@ -52,7 +64,7 @@ class Finished:
     usage: Usage
 
 
-Delta = Text | Reasoning | ToolCall | Restarted | Finished
+Delta = Text | Reasoning | ToolCall | Restarted | Delayed | Finished
 """Tool calls are whole, with JSON text complete, and come only once the stream has ended properly."""
 
 
@@ -63,10 +75,14 @@ class Prices:
     input: float
     output: float
     cache_read: float
+    cache_write: float | None = None
+    """None: as any other input."""
 
     def cost(self, usage: Usage) -> float:
-        fresh = usage.input_tokens - usage.cache_read_input_tokens
-        return fresh * self.input + usage.cache_read_input_tokens * self.cache_read + usage.output_tokens * self.output
+        read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
+        write = self.input if self.cache_write is None else self.cache_write
+        fresh = usage.input_tokens - read - written
+        return fresh * self.input + read * self.cache_read + written * write + usage.output_tokens * self.output
 
 
 class Model(Protocol):

@@ -17,6 +17,15 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture that the user gave; it rides in the turn's own message and is never remembered."""
+
+    kind: str
+    """Its media type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`."""
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     role: Role
     content: str
@@ -26,6 +35,7 @@ class Message:
     """Which call a tool message answers."""
     name: str = ""
     """The tool that a tool message comes from."""
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,10 @@ class Usage:
     output_tokens: int = 0
     cache_read_input_tokens: int = 0
     cost: float | None = 0.0
+    cache_creation_input_tokens: int = 0
+    """Of the input, what the provider put into its cache."""
+    reasoning_tokens: int = 0
+    """Of the output, what was thought and not said."""
 
     def __add__(self, other: "Usage") -> "Usage":
         known = self.cost is not None and other.cost is not None
@@ -45,6 +59,8 @@ class Usage:
             self.output_tokens + other.output_tokens,
             self.cache_read_input_tokens + other.cache_read_input_tokens,
             (self.cost or 0.0) + (other.cost or 0.0) if known else None,
+            self.cache_creation_input_tokens + other.cache_creation_input_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
         )
 
     @property
@@ -71,10 +87,11 @@ class Opening:
     """The user's own words."""
     preface: str = ""
     """`<previous_answer>`, and later `<standing>`; empty in a first turn."""
+    images: tuple[Image, ...] = ()
 
     def messages(self) -> tuple[Message, ...]:
         user = f"{self.preface}\n\n{self.request}" if self.preface else self.request
-        return Message("system", self.system), Message("user", user)
+        return Message("system", self.system), Message("user", user, images=self.images)
 
 
 @dataclass(frozen=True, slots=True)

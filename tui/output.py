@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import Protocol, TextIO
 
 from ogcode.agent.clean import clean
-from ogcode.agent.events import Answered, Event, Nested, Retrying, ToolFinished, ToolStarted, TurnFinished, Warned
+from ogcode.agent.events import (
+    Answered,
+    Event,
+    Nested,
+    Retrying,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    Waiting,
+    Warned,
+)
 from ogcode.agent.permissions import Denial
 from ogcode.agent.turn import Turn
 from ogcode.agent.version import VERSION
@@ -74,6 +84,8 @@ class Text:
                 self._line(f"  {name}: {call.name} {' '.join(call.arguments.split())[:120]}")
             case Retrying(reason, seconds):
                 self._line(f"  trying again in {seconds:.0f} s: {reason}")
+            case Waiting(reason):
+                self._line(f"  {reason}")
             case Warned(text):
                 self._line(f"ogcode: {text}")
 

@@ -18,7 +18,7 @@ from textual.keys import Keys
 from textual.widgets import Static
 from textual.worker import Worker
 
-from ogcode.agent.events import Answered, Event, Retrying, TextDelta, ToolFinished, ToolStarted, TurnFinished
+from ogcode.agent.events import Answered, Event, Retrying, TextDelta, ToolFinished, ToolStarted, TurnFinished, Waiting
 from ogcode.agent.memory.switch import MEANS, SWITCHES
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import Outcome, ToolCall, Verdict
@@ -186,6 +186,8 @@ class Ogcode(App[int]):
                 self._activity.say("working")
             case Retrying():
                 self._activity.say("waiting to try again")
+            case Waiting(reason):
+                self._activity.say(reason)
             case TurnFinished(turn):
                 self._outcome = turn.outcome
         self._look()

@@ -19,6 +19,7 @@ from ogcode.agent.events import (
     ToolFinished,
     ToolStarted,
     TurnFinished,
+    Waiting,
     Warned,
 )
 from ogcode.tui.screen.blocks import Ending, Fold, Line, ReasoningBlock, ToolBlock, UserBlock
@@ -132,6 +133,8 @@ class Transcript(VerticalScroll, can_focus=False):
                 self._nested(name, inner)
             case Warned(text):
                 await self.say(text, "warning")
+            case Waiting():
+                pass  # the line of activity says it
             case TurnFinished():
                 await self._close()
                 self._told = event.turn.reason
