@@ -1,17 +1,19 @@
 """How often does search find the turn that a later commit came from? Our notes, our index, no model.
 
-    python bench/recall.py SET.json...
+    python bench/recall.py SET.json... [--outputs CONVERSATIONS]
 
 A set has turns ("notes": session, ts, user, files, tools, answer) and questions ("queries": q, gold turns, asof). Every
 turn is captured and written as the note that needs no model, as the product would; the notes are searched through the
 index. Beside it: the whole turns, calls and all, in a plain FTS5 table, and what the same table makes of our notes.
+With a folder of whole conversations (`*-SESSION.json`: turns with "tool_results") the comparison is made once more over
+the sessions that are in it, what the tools gave included in the whole turns: what indexing everything comes to.
 """
 
+import argparse
 import json
 import math
 import re
 import sqlite3
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,11 +43,40 @@ class Asked:
 
 
 def main() -> None:
-    for name in sys.argv[1:]:
-        given = json.loads(Path(name).read_text("utf-8"))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("sets", nargs="+", type=Path)
+    parser.add_argument("--outputs", type=Path)
+    arguments = parser.parse_args()
+    for path in arguments.sets:
+        given = json.loads(path.read_text("utf-8"))
         asked = [Asked(each["q"], frozenset(each["gold"]), each["asof"]) for each in given["queries"]]
         with tempfile.TemporaryDirectory() as folder:
             compare(given["name"], given["notes"], asked, Path(folder))
+        if arguments.outputs:
+            turns, asked = with_outputs(given["notes"], asked, arguments.outputs)
+            with tempfile.TemporaryDirectory() as folder:
+                compare(f"{given['name']}, where the outputs are known", turns, asked, Path(folder))
+
+
+def with_outputs(
+    turns: Sequence[Mapping[str, object]], asked: Sequence[Asked], folder: Path
+) -> tuple[list[Mapping[str, object]], list[Asked]]:
+    """Keep the sessions whose conversations are there turn for turn, with what their tools gave, and their questions."""
+    sessions = dict[object, list[int]]()
+    for number, turn in enumerate(turns):
+        sessions.setdefault(turn["session"], []).append(number)
+    kept = dict[int, Mapping[str, object]]()
+    for path in sorted(folder.glob("*.json")):
+        numbers = sessions.get(path.stem.rpartition("-")[2], [])
+        told = json.loads(path.read_text("utf-8"))["turns"]
+        if len(told) == len(numbers):
+            kept |= {
+                number: {**turns[number], "outputs": each["tool_results"]}
+                for number, each in zip(numbers, told, strict=True)
+            }
+    places = {number: place for place, number in enumerate(sorted(kept))}
+    known = [replace(each, gold=frozenset(places[turn] for turn in each.gold & places.keys())) for each in asked]
+    return [kept[number] for number in sorted(kept)], [each for each in known if each.gold]
 
 
 def compare(name: str, turns: Sequence[Mapping[str, object]], asked: Sequence[Asked], folder: Path) -> None:
@@ -103,7 +134,8 @@ def listed(value: object) -> list[object]:
 
 
 def everything(turn: Mapping[str, object]) -> list[str]:
-    return [str(turn["user"]), *map(str, listed(turn["files"])), *map(str, listed(turn["tools"])), str(turn["answer"])]
+    parts = (listed(turn[key]) for key in ("files", "tools", "outputs") if key in turn)
+    return [str(turn["user"]), *(str(part) for each in parts for part in each), str(turn["answer"])]
 
 
 def plain(texts: Iterable[str]) -> Search:
