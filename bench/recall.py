@@ -61,7 +61,7 @@ def main() -> None:
 def with_outputs(
     turns: Sequence[Mapping[str, object]], asked: Sequence[Asked], folder: Path
 ) -> tuple[list[Mapping[str, object]], list[Asked]]:
-    """Keep the sessions whose conversations are there turn for turn, with what their tools gave, and their questions."""
+    """Keep the sessions whose conversations are there turn for turn, with what their tools gave, and the questions."""
     sessions = dict[object, list[int]]()
     for number, turn in enumerate(turns):
         sessions.setdefault(turn["session"], []).append(number)
