@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from remembered import (
     GOOD,
+    SESSION,
     a_full_memory,
     a_job,
     a_memory,
@@ -24,6 +25,7 @@ from remembered import (
 )
 
 from ogcode.agent.index.cache import Memory, open_index
+from ogcode.agent.index.conversations import Conversation
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.root import find_root
 
@@ -91,6 +93,37 @@ def test_the_files_are_the_truth(memory: Memory, change: Callable[[Memory], None
     answers(memory)
     change(memory)
     assert answers(memory) == from_files(memory)
+
+
+def shadow(memory: Memory) -> None:
+    """Write a note of others that bears the id of one's own, in a conversation that is another's."""
+    write_note(memory, f"copies/{written(memory).name}", '---\nsession_id: "another"\n---\n# A copy\n')
+
+
+def unshadow(memory: Memory) -> None:
+    shadow(memory)
+    notes(memory)
+    written(memory).unlink()
+
+
+@pytest.mark.parametrize("change", [*CHANGES, shadow, unshadow], ids=lambda change: change.__name__)
+def test_conversations_that_have_changed_are_summed_up_again(memory: Memory, change: Callable[[Memory], None]) -> None:
+    def told() -> list[list[Conversation]]:
+        return [notes(memory, trusted=trusted).conversations() for trusted in (False, True)]
+
+    before = told()
+    change(memory)
+    grown = told()
+    memory.root.database.unlink(missing_ok=True)
+    assert grown == told()
+    assert (grown == before) == (change in (move, add_what_is_no_note, shadow))
+
+
+def test_the_conversations_of_all_are_those_of_every_scope(memory: Memory) -> None:
+    write_note(memory, "of-another.md", '---\nsession_id: "another"\n---\n# One\n')
+    own = notes(memory, trusted=False).conversations()
+    assert own == notes(memory, {SESSION: 99}).conversations()
+    assert {each.session_id for each in notes(memory).conversations()} > {each.session_id for each in own}
 
 
 def test_a_moved_note_is_the_same_note(memory: Memory) -> None:

@@ -1,6 +1,7 @@
 """The index: a cache of the notes and of the turns that wait for theirs, made true to the files before every use."""
 
 import contextlib
+import os
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,13 @@ from ogcode.agent.seal import Seal
 
 WAIT = 2.0
 """Seconds to wait for another process that is refreshing; then the index is built in memory."""
+
+CACHE = 32_000
+"""kB of a database that is being made that stay in memory: what is merged again and again."""
+
+PLACES = ("/var/tmp", "/usr/tmp", "/tmp")  # noqa: S108  # SQLite's own, which makes a file there that has no name
+"""Where SQLite puts what is in no file, once it is more than CACHE. If none could be written, it would take the working
+directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +99,16 @@ def open_index(memory: Memory) -> Index:
 
 
 def _in_memory(memory: Memory, files: Mapping[str, Stamp]) -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:")
-    create(connection)
+    if any(os.access(place, os.W_OK | os.X_OK) for place in PLACES):
+        with contextlib.suppress(sqlite3.Error):  # no room there
+            return _made("", memory, files)
+    return _made(":memory:", memory, files)
+
+
+def _made(name: str, memory: Memory, files: Mapping[str, Stamp]) -> sqlite3.Connection:
+    connection = sqlite3.connect(name)
+    connection.execute(f"pragma cache_size = -{CACHE}")
+    create(connection, lasting=False)
     refresh(connection, memory.root.store, files, memory.manifest, memory.seal)
     connection.execute("pragma query_only = on")
     return connection
@@ -117,7 +133,7 @@ def _on_disk(memory: Memory, files: Mapping[str, Stamp], *, afresh: bool) -> sql
         if afresh or not is_ours(path, mark):
             discard(path)
         with contextlib.closing(sqlite3.connect(path, timeout=5)) as writer:
-            writer.execute("pragma cache_size = -32000")  # kB: what is merged again and again stays in memory
+            writer.execute(f"pragma cache_size = -{CACHE}")
             if writer.execute("pragma user_version").fetchone()[0] != SCHEMA:
                 create(writer)
             refresh(writer, memory.root.store, files, memory.manifest, memory.seal)

@@ -2,9 +2,10 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from ogcode.agent.index.rows import FOREIGN
 
@@ -14,8 +15,19 @@ SHORTEST = 8
 LAST = chr(0x10FFFF)
 """Comes after every character that a name or an id goes on with."""
 
-_MOMENT = f"key - (key < 0) * {FOREIGN}"
-"""When a note is of, as its key has it: sixteenths of a second since the epoch."""
+VISIBLE = """pending < 2 and (origin = 'own' or :trusted) and ((origin = 'own' and pending = 0) or not exists (
+    select 1 from notes as other where other.id = notes.id and other.pending < 2
+    and 2 * (other.origin = 'own') + (other.pending = 0) > 2 * (notes.origin = 'own') + (notes.pending = 0)))"""
+"""Of several that bear one id the user's own is meant, and of a turn and its note the note."""
+
+SUMMARY: dict[str, type] = {"trusted": int, "session_id": str, **dict.fromkeys(("turns", "first", "last", "away"), int)}
+"""What is known of a conversation, to those who may see other people's notes and to those who may not."""
+
+_SUMS = (
+    f"session_id, count(*) as turns, min(key - (key < 0) * {FOREIGN}) as first, "
+    f"max(key - (key < 0) * {FOREIGN}) as last, max(key) < 0 as away"
+)
+"""As SUMMARY has them; a key tells the moment of its note, in sixteenths of a second since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +48,40 @@ def conversations(
 ) -> tuple[list[Conversation], int]:
     """List the conversations of visible notes, one's own first, then the last active; and count them all."""
     query = (
-        f"select session_id, count(*), min({_MOMENT}), max({_MOMENT}) as last, max(key) < 0 as away, "  # noqa: S608
-        "count(*) over () from notes "
-        f"where {condition} and {where} group by session_id "
-        "order by away, last desc, session_id limit :most"
+        f"select {_SUMS}, count(*) over () from notes "  # noqa: S608  # constants
+        f"where {condition} and {where} group by session_id order by away, last desc, session_id limit :most"
     )
     rows = connection.execute(query, {**values, "most": limit}).fetchall()
-    found = [
-        Conversation(session, _tag(connection, session, where, values), turns, _date(first), _date(last), bool(away))
-        for session, turns, first, last, away, _ in rows
-    ]
-    return found, rows[0][5] if rows else 0
+    return _conversations(connection, rows, where, values), rows[0][5] if rows else 0
+
+
+def latest_of_all(
+    connection: sqlite3.Connection, where: str, values: Mapping[str, object], limit: int
+) -> tuple[list[Conversation], int]:
+    """Do the same for every visible note, from what was summed up when the index was refreshed."""
+    query = (
+        "select session_id, turns, first, last, away from conversations "
+        "where trusted = :trusted order by away, last desc, session_id limit :most"
+    )
+    rows = connection.execute(query, {**values, "most": limit}).fetchall()
+    counted = connection.execute("select count(*) from conversations where trusted = :trusted", values)
+    return _conversations(connection, rows, where, values), counted.fetchone()[0]
+
+
+def sum_up(connection: sqlite3.Connection) -> None:
+    """Sum up all conversations, of an index that had none."""
+    for trusted in (False, True):
+        connection.execute(_summing("1"), {"trusted": trusted})
+
+
+def sum_up_again(connection: sqlite3.Connection, ids: Iterable[str], sessions: Iterable[str]) -> None:
+    """Sum up these conversations, and those whose notes bear one of these ids: one may hide another."""
+    named = "select session_id from notes where id = ?"
+    bearing = {session for note in ids for (session,) in connection.execute(named, (note,))}
+    for session in bearing.union(sessions):
+        connection.execute("delete from conversations where session_id = ?", (session,))
+        for trusted in (False, True):
+            connection.execute(_summing("session_id = :session"), {"trusted": trusted, "session": session})
 
 
 def topics(connection: sqlite3.Connection, session: str, where: str, values: Mapping[str, object]) -> tuple[str, ...]:
@@ -54,6 +89,22 @@ def topics(connection: sqlite3.Connection, session: str, where: str, values: Map
     query = f"select topics from notes where session_id = :session and {where} order by +key desc limit 8"  # noqa: S608
     rows = connection.execute(query, {**values, "session": session})
     return tuple(dict.fromkeys(topic for (text,) in rows for topic in json.loads(text)[:2]))
+
+
+def _summing(condition: str) -> str:
+    return (
+        "insert into conversations (trusted, session_id, turns, first, last, away) "  # noqa: S608  # constants
+        f"select :trusted, {_SUMS} from notes where {condition} and {VISIBLE} group by session_id"
+    )
+
+
+def _conversations(
+    connection: sqlite3.Connection, rows: Iterable[Any], where: str, values: Mapping[str, object]
+) -> list[Conversation]:
+    return [
+        Conversation(session, _tag(connection, session, where, values), turns, _date(first), _date(last), bool(away))
+        for session, turns, first, last, away, *_ in rows
+    ]
 
 
 def _tag(connection: sqlite3.Connection, session: str, where: str, values: Mapping[str, object]) -> str:

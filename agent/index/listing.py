@@ -1,6 +1,7 @@
 """The files that memory is made of, with their sizes and times."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from ogcode.agent.memory.notes import LARGEST
@@ -31,30 +32,28 @@ def listed(root: Root) -> dict[str, Stamp]:
 def _list(files: dict[str, Stamp], folder: Path, prefix: str, ending: str) -> list[str]:
     """Add the files of one folder; give the names of its folders."""
     folders = list[str]()
-    try:
-        if folder.is_symlink() or folder.parent.is_symlink():
+    with suppress(OSError):  # gone, a link, or not to be read
+        if folder.parent.is_symlink():
             return folders
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = entry.name
-                if name[0] == "." or not (name.isascii() or _can_be_shown(name)):
-                    continue
-                if name.endswith(ending) and entry.is_file(follow_symlinks=False):
-                    _add(files, prefix + name, entry)
-                elif entry.is_dir(follow_symlinks=False):
-                    folders.append(name)
-    except OSError:
-        return folders  # gone, or not to be read
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            with os.scandir(opened) as entries:  # of a descriptor: the way to a file is not walked again for each
+                for entry in entries:
+                    name = entry.name
+                    if name[0] == "." or not (name.isascii() or _can_be_shown(name)):
+                        continue
+                    if name.endswith(ending) and entry.is_file(follow_symlinks=False):
+                        try:
+                            facts = entry.stat(follow_symlinks=False)
+                        except OSError:
+                            continue  # gone meanwhile
+                        if facts.st_size <= LARGEST:
+                            files[prefix + name] = f"{facts.st_size} {facts.st_mtime_ns}"
+                    elif entry.is_dir(follow_symlinks=False):
+                        folders.append(name)
+        finally:
+            os.close(opened)
     return folders
-
-
-def _add(files: dict[str, Stamp], path: str, entry: os.DirEntry[str]) -> None:
-    try:
-        facts = entry.stat(follow_symlinks=False)
-    except OSError:
-        return  # gone meanwhile
-    if facts.st_size <= LARGEST:
-        files[path] = stamp_of(facts)
 
 
 def _can_be_shown(name: str) -> bool:

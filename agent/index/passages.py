@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import fsum, log
 
 from ogcode.agent.memory.markdown import head_lines, sections
 from ogcode.agent.memory.words import query_terms, searchable
@@ -44,10 +44,10 @@ def best_parts(query: str, notes: Sequence[tuple[str, float]], characters: int) 
     every = [counted for parts in held for counted in parts]
     spread = Counter(stem for counted in every for stem in wanted & counted.keys())
     weights = {stem: log(1 + len(every) / number) for stem, number in spread.items()}
-    picked = list[Part]()
+    picked = list[Part]()  # fsum below: a sum that depended on the order of a set would decide between equals by chance
     for place, ((_, score), parts) in enumerate(zip(notes, told, strict=True)):
         worth = [
-            sum(weights[stem] * counted[stem] / (counted[stem] + 1.2) for stem in weights.keys() & counted.keys())
+            fsum(weights[stem] * counted[stem] / (counted[stem] + 1.2) for stem in weights.keys() & counted.keys())
             for counted in held[place]
         ]
         most = max(worth, default=0.0)
@@ -82,7 +82,7 @@ def _around(text: str, weights: Mapping[str, float]) -> str:
     best, chosen = -1.0, (0, limit)
     for first, (start, _) in enumerate(spans):
         within = [place for place in range(first, min(first + 40, len(spans))) if spans[place][1] - start <= limit]
-        worth = sum(weights[stem] for stem in set[str]().union(*(held[place] for place in within)))
+        worth = fsum(weights[stem] for stem in set[str]().union(*(held[place] for place in within)))
         if held[first] and worth > best:
             best, chosen = worth, (start, spans[within[-1]][1])
     start, end = chosen

@@ -4,10 +4,13 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
+from ogcode.agent.index.conversations import SUMMARY, sum_up, sum_up_again
 from ogcode.agent.index.listing import Stamp
-from ogcode.agent.index.rows import FACTS, SCHEMA, WORDS, Row, row_of
+from ogcode.agent.index.rows import FACTS, FOREIGN, SCHEMA, WORDS, Row, name_of, row_of
 from ogcode.agent.memory.manifest import Claims, Manifest, State
 from ogcode.agent.memory.words import TOKENIZER
 from ogcode.agent.seal import Seal
@@ -35,18 +38,23 @@ def _fact(connection: sqlite3.Connection, name: str) -> str:
     return str(row[0]) if row else ""
 
 
-def create(connection: sqlite3.Connection) -> None:
-    """Make the tables, all or none: half a schema is never taken for a whole one."""
-    from sqlite_utils import Database
+def create(connection: sqlite3.Connection, *, lasting: bool = True) -> None:
+    """Make the tables, all or none: half a schema is never taken for a whole one.
+
+    What is not `lasting` is filled once and not refreshed: FTS5 then needs no copy of the words, to take them out by.
+    """
+    from sqlite_utils.db import Database, DescIndex  # costs 70 ms
 
     database = Database(connection)
     with database.atomic():
         notes = database.create_table("notes", {"key": int, **FACTS}, pk="key")
         for columns in (["id"], ["name"], ["session_id", "origin", "pending", "id"]):
             notes.create_index(columns)
+        conversations = database.create_table("conversations", SUMMARY, pk=("session_id", "trusted"))
+        conversations.create_index(["trusted", "away", DescIndex("last"), "session_id"])
         database.create_table("facts", {"name": str, "value": str}, pk="name")
-        words = f"{', '.join(WORDS)}, tokenize = {database.quote(TOKENIZER)}"
-        connection.execute(f"create virtual table words using fts5({words})")
+        words = [*WORDS, f"tokenize = {database.quote(TOKENIZER)}", *([] if lasting else ["content = ''"])]
+        connection.execute(f"create virtual table words using fts5({', '.join(words)})")
         connection.executemany("insert into words (words, rank) values (?, ?)", SETTINGS.items())
         connection.execute(f"pragma user_version = {SCHEMA}")
 
@@ -58,26 +66,49 @@ def refresh(
     described = _described(files, manifest)  # before anything is read: what changes from here on is seen next time
     if _fact(connection, "files") == described:
         return
-    from sqlite_utils import Database  # costs 70 ms: only where something has changed
-
     state, claims = manifest.state(), manifest.claims()
-    known = {path: (stamp, key) for path, stamp, key in connection.execute("select path, stamp, key from notes")}
-    changed = {path for path, stamp in files.items() if path not in known or known[path][0] != stamp}
+    known: dict[str, Stamp] = dict(connection.execute("select path, stamp from notes"))
+    changed = {path for path, stamp in files.items() if known.get(path) != stamp}
     if known:
         changed |= _reowned(connection, claims, _fact(connection, "manifest"), state) & files.keys()
-    gone = [(known[path][1],) for path in known if path in changed or path not in files]
-    taken = {key for _, key in known.values()} - {key for (key,) in gone}
-    with Database(connection).atomic():
-        connection.executemany("delete from words where rowid = ?", gone)
-        connection.executemany("delete from notes where key = ?", gone)
-        there = files.keys() - changed
+    with connection:
+        ids, sessions = _remove(connection, [path for path in known if path in changed or path not in files])
+        inserted = set[str]()
         for some in _batches(sorted(changed)):
-            read = [row_of(str(store), path, files[path], claims, seal) for path in some]
-            rows = {row.path: row for row in read if row and row.path not in there}
-            _insert(connection, rows.values(), taken)
-            there |= rows.keys()
+            read = zip(some, (row_of(str(store), path, files[path], claims, seal) for path in some), strict=True)
+            rows = {
+                row.path: row
+                for path, row in read
+                if row and (row.path == path or (row.path not in files and row.path not in inserted))
+            }
+            _insert(connection, rows.values())
+            inserted |= rows.keys()
+            ids |= {row.id for row in rows.values()}
+        if known:
+            sum_up_again(connection, ids, sessions)
+        else:
+            sum_up(connection)
         facts = (("files", described), ("manifest", json.dumps(state)))
         connection.executemany("insert or replace into facts (name, value) values (?, ?)", facts)
+
+
+def _remove(connection: sqlite3.Connection, paths: Iterable[str]) -> tuple[set[str], set[str]]:
+    """Remove the rows of files; give the ids and the conversations that they were of.
+
+    Raises:
+        LookupError: the index contradicts itself.
+    """
+    ids, sessions = set[str](), set[str]()
+    wanted = "select key, id, session_id from notes where name = ? and path = ?"  # there is an index of the names
+    for path in paths:
+        row = connection.execute(wanted, (name_of(path), path)).fetchone()
+        if row is None:
+            raise LookupError(f"{path}: the index has it under another name")
+        connection.execute("delete from words where rowid = ?", row[:1])
+        connection.execute("delete from notes where key = ?", row[:1])
+        ids.add(row[1])
+        sessions.add(row[2])
+    return ids, sessions
 
 
 def _reowned(connection: sqlite3.Connection, claims: Claims, before: str, now: State) -> set[str]:
@@ -85,30 +116,30 @@ def _reowned(connection: sqlite3.Connection, claims: Claims, before: str, now: S
     was: State = tuple(json.loads(before)) if before else (0, 0, 0)
     if was == now:
         return set()
-    grown = was[2] == now[2] and was[0] <= now[0]
-    newly = claims.since(was[0]) if grown else frozenset()
-    rows = connection.execute("select path, id, sha256, origin from notes where pending = 0")
-    return {
-        path
-        for path, note, sha256, origin in rows
-        if (not grown or note in newly) and claims.origin(note, sha256) != origin
-    }
+    written = "select path, id, sha256, origin from notes where pending = 0"
+    rows: Iterable[Any] = connection.execute(written)
+    if was[2] == now[2] and was[0] <= now[0]:  # it has grown: only what is claimed since can be another's
+        named = f"{written} and id = ?"
+        rows = chain.from_iterable(connection.execute(named, (note,)) for note in claims.since(was[0]))
+    return {path for path, note, sha256, origin in rows if claims.origin(note, sha256) != origin}
 
 
-def _insert(connection: sqlite3.Connection, rows: Iterable[Row], taken: set[int]) -> None:
+def _insert(connection: sqlite3.Connection, rows: Iterable[Row]) -> None:
     """Insert rows in the order of their keys: FTS5 writes out what it holds whenever a smaller one comes."""
-    keyed = list[tuple[int, Row]]()
-    for row in sorted(rows, key=lambda row: (row.key, row.path)):
-        key = row.key
+    ordered = sorted(rows, key=lambda row: (row.key, row.path))
+    if not ordered:
+        return
+    taken = {key for (key,) in connection.execute("select key from notes where key >= ?", (ordered[0].key,))}
+    keys, key = list[int](), FOREIGN - 1
+    for row in ordered:
+        key = max(key + 1, row.key)
         while key in taken:
             key += 1
-        taken.add(key)
-        keyed.append((key, row))
-    keyed.sort(key=lambda each: each[0])
+        keys.append(key)
     for table, columns in (("notes", ("key", *FACTS)), ("words", ("rowid", *WORDS))):
         statement = f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"  # noqa: S608
-        values = ((key, *(row.facts if table == "notes" else row.words)) for key, row in keyed)
-        connection.executemany(statement, values)
+        values = (row.facts if table == "notes" else row.words for row in ordered)
+        connection.executemany(statement, ((key, *each) for key, each in zip(keys, values, strict=True)))
 
 
 def _batches(paths: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -1,11 +1,11 @@
 """What the index holds of a file: the facts of its note, and its words."""
 
-import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
+from json.encoder import encode_basestring as quoted
 from pathlib import Path
 
 from ogcode.agent.index.dates import date_words
@@ -18,7 +18,7 @@ from ogcode.agent.memory.spool import is_ours, open_job
 from ogcode.agent.memory.words import parts, searchable
 from ogcode.agent.seal import Seal
 
-SCHEMA = 2
+SCHEMA = 3
 """Number of what is below; an index of another one is made anew."""
 
 WRITTEN, WAITING, HIDDEN = 0, 1, 2
@@ -38,8 +38,6 @@ WEIGHTS = (0.5, 0.5, 0.5, 1.0, 0.5, 1.0, 0.0)
 FOREIGN = -(1 << 50)
 """Keys of other people's notes begin here, so that in the order of keys they come after every note of one's own."""
 
-_encoded = json.JSONEncoder(ensure_ascii=False).encode
-"""Of a string; for a structure it would set up an encoder every time."""
 
 _LAST = 253_402_300_799
 """The last second that has a date."""
@@ -51,11 +49,17 @@ class Row:
 
     key: int
     """Its place in time; notes of the same second take the next that is free."""
+    id: str
     path: str
     facts: tuple[object, ...]
     """Values of FACTS."""
     words: tuple[str, ...]
     """Values of WORDS."""
+
+
+def name_of(path: str) -> str:
+    """Give the name of a file of memory without its ending."""
+    return path.rpartition("/")[2].rpartition(".")[0]
 
 
 def row_of(store: str, path: str, stamp: Stamp, claims: Claims, seal: Seal) -> Row | None:
@@ -104,10 +108,11 @@ def _row(note: Note, path: str, stamp: Stamp, digest: str, origin: Origin, pendi
     files = "\n".join(note.files)
     return Row(
         (seconds << 4) + (FOREIGN if origin == "foreign" else 0),
+        note.id,
         path,
         (
             path,
-            path.rpartition("/")[2].rpartition(".")[0],
+            name_of(path),
             stamp,
             digest,
             origin,
@@ -117,10 +122,10 @@ def _row(note: Note, path: str, stamp: Stamp, digest: str, origin: Origin, pendi
             created_at,
             note.turn,
             note.title,
-            f"[{', '.join(map(_encoded, note.topics))}]",
+            f"[{', '.join(map(quoted, note.topics))}]",
             note.outcome,
             note.scribe,
-            f"{{{', '.join(f'{_encoded(path)}: {_encoded(digest)}' for path, digest in note.files.items())}}}",
+            f"{{{', '.join(f'{quoted(path)}: {quoted(digest)}' for path, digest in note.files.items())}}}",
             note.malformed,
         ),
         (

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import Literal
 
@@ -108,7 +109,7 @@ class Claims:
 
 
 def _name(note: str) -> bytes:
-    return json.dumps(note)[1:-1].encode()
+    return encode_basestring_ascii(note)[1:-1].encode()
 
 
 def _read(path: Path) -> bytes:

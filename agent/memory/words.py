@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 from itertools import pairwise
 
 from ogcode.agent.index.dates import take_dates
@@ -58,7 +59,7 @@ def parts(text: str) -> str:
         end = len(text) if end < 0 else end
         whole[text[shape.rfind(b" ", 0, at) + 1 : end]] = None
         at = shape.find(b"aA", end)
-    return " ".join(" ".join(split_identifier(word)) for word in whole)
+    return " ".join(map(_apart, whole))
 
 
 def query_terms(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -80,6 +81,11 @@ def query_terms(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def split_identifier(word: str) -> list[str]:
     """Split `retryBackoff` and `retry_backoff` into their words, lower case."""
     return [piece.lower() for piece in _CAMEL.findall(word)] if word.isascii() else [word]
+
+
+@lru_cache(4_096)
+def _apart(word: str) -> str:
+    return " ".join(split_identifier(word))
 
 
 def _words(text: str) -> list[str]:
