@@ -1,16 +1,21 @@
-"""How long digests and notes are, and whether anything that a tool printed is in them.
+"""How long digests and notes are, also those of a model, and whether anything that a tool printed is in them.
 
-    python bench/digests.py FOLDER
+    python bench/digests.py FOLDER [MODEL [N [SECONDS]]]
 
 FOLDER holds conversations as JSON files: {"turns": [{"user", "tools": [{"name", "args"}], "tool_results", "answer"}]}.
 Tokens are o200k_base. A leak is a digest or note with 40 characters in a row (blanks folded) that stand in one of the
 turn's tool results and neither in its request nor in its answer nor in the arguments of its calls.
+
+With a MODEL (as for `ogcode --model`) also the notes that it writes: of N turns (10), evenly spread over those that
+need a model; none is begun after SECONDS (600). Where it gave no note the one without a model counts, as in use.
 """
 
+import asyncio
 import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,10 +23,14 @@ from pathlib import Path
 from statistics import mean, quantiles
 
 from ogcode.agent.memory.capture import Place, capture
-from ogcode.agent.memory.extract import extract_note
+from ogcode.agent.memory.extract import extract_note, is_short_talk
 from ogcode.agent.memory.job import Job, digest
+from ogcode.agent.model import ModelError
+from ogcode.agent.models.choice import open_model
 from ogcode.agent.tokens import count
-from ogcode.agent.turn import Step, Turn
+from ogcode.agent.turn import Step, Turn, Usage
+from ogcode.scribe.compose import compose
+from ogcode.scribe.validate import NoteRefused
 
 SHINGLE = 40
 _TOOLS = {"Read": "read", "Write": "write", "Edit": "edit", "MultiEdit": "edit", "edit": "edit", "Bash": "bash"}
@@ -107,5 +116,32 @@ def main(folder: Path) -> None:
     print(f"leaks   {len(leaking)} {' '.join(leaking)}")
 
 
+async def write(folder: Path, name: str, turns: int = 10, seconds: float = 600) -> None:
+    """Have notes written by a model, one by one, and print how long they are and what they took."""
+    model = await open_model(name, environ=dict(os.environ))
+    written, every, asked = list[int](), list[int](), list[Usage]()
+    deadline = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as top:
+        jobs = [(each.name, captured(each, Path(top))) for each in conversations(folder)]
+        long = [(turn, job) for turn, job in jobs if not is_short_talk(job)]
+        for turn, job in long[:: max(1, len(long) // turns)][:turns]:
+            if time.monotonic() > deadline:
+                break
+            began, before = time.monotonic(), len(asked)
+            try:
+                note, said = await compose(job, model, asked.append, mark="5f3c9a11"), "written"
+                written.append(count(note))
+            except (NoteRefused, ModelError) as error:
+                note, said = extract_note(job), f"no note: {error}"
+            every.append(count(note))
+            took = f"{len(asked) - before} requests, {time.monotonic() - began:.0f} s"
+            print(f"{turn}: {every[-1]} tokens, {took}, {said}", flush=True)
+    for what, sizes in (("written", written), ("all", every)):
+        if len(sizes) > 1:
+            print(summary(what, sizes))
+
+
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
+    if len(sys.argv) > 2:
+        asyncio.run(write(Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:5])))

@@ -2,9 +2,11 @@
 
     python bench/handoff.py [N]
 
-Three turns, N times each (100): a typical one (a digest of about 2 kB), a full one (24 kB), and one of 1,000 edits.
-First without files on disk, so that nothing is hashed or parsed; then with them. The spool's time is set against what
-nobody can do without, in the same run: write as many bytes to a file, fsync it, fsync its folder.
+Four turns, N times each (100): a typical one (a digest of about 2 kB), a full one (24 kB, in words of two bytes a
+letter), the same with a secret in its calls, and one of 1,000 edits. First without files on disk, so that nothing is
+hashed or parsed; then with them. What the process pays once (grammar, rules) is told apart, as the first one. The
+spool's time is set against what nobody can do without, in the same run: write as many bytes to a file, fsync it, fsync
+its folder.
 """
 
 import json
@@ -25,28 +27,50 @@ from ogcode.agent.memory.spool import add_job
 from ogcode.agent.seal import Seal
 from ogcode.agent.turn import Step, Turn
 
-SOURCE = "\n".join(f"def function_{number}(value):\n    return value + {number}\n" for number in range(150))
+SOURCE = "\n".join(
+    f"def function_of_some_name_{number}(value):\n    return value + {number}\n" for number in range(150)
+)
 SECRETS = ("an-api-key-of-the-environment", "another-one-that-is-known")
 
 
-def turn(calls: int, words: int) -> Turn:
-    """Make a turn of edits, commands and reads in about forty files."""
+ENGLISH = (
+    "Raise the limit of tries, and say why. ",
+    "The limit of `module_7.function_3` was raised from 3 to 5, since two tries lost mails on slow days. ",
+)
+RUSSIAN = (
+    "Подними предел попыток и скажи, почему. ",
+    "Предел попыток отправки поднят с трёх до пяти: двух не хватало, и письма терялись в медленные дни. ",
+)
+
+
+def turn(calls: int, words: int, *, files: int = 40, said: tuple[str, str] = ENGLISH, token: str = "") -> Turn:
+    """Make a turn of reads in forty files, edits in so many, and commands."""
     steps = list[Step]()
     for number in range(calls):
-        path = f"src/package/module_{number % 40}.py"
-        new = f"def function_{number % 150}(value):\n    return value + {number % 150}\n"
+        path = f"src/package/module_{number % files}.py"
+        new = f"def function_of_some_name_{number % 150}(value):\n    return value + {number % 150}\n"
         steps += [
-            Step("read", json.dumps({"path": path})),
+            Step("read", json.dumps({"path": f"src/package/module_{number % 40}.py"})),
             Step("edit", json.dumps({"path": path, "old": f"return {number}", "new": new})),
-            Step("bash", json.dumps({"command": f"python -m pytest tests/test_module_{number}.py -q --maxfail=1"})),
+            Step(
+                "bash",
+                json.dumps(
+                    {"command": f"{'' if number % 20 else token} pytest tests/test_module_{number}.py -q --maxfail=1"}
+                ),
+            ),
         ][: 3 if calls < 300 else 2]
-    said = "The limit of `module_7.function_3` was raised from 3 to 5, since two tries lost mails on slow days. "
-    return Turn(
-        "Raise the limit of tries, and say why. " * (1 + words // 12), said * (words // 18), tuple(steps), "done"
-    )
+    request, answer = said
+    return Turn(request * (1 + words // 12), answer * (words // 18), tuple(steps), "done")
 
 
-TURNS = {"typical": turn(4, 120), "full": turn(100, 1_200), "1,000 edits": turn(1_000, 400)}
+TURNS = {
+    "typical": turn(4, 120),
+    "full": turn(200, 1_800, files=12, said=RUSSIAN),
+    "full, with a secret": turn(
+        200, 1_800, files=12, said=RUSSIAN, token="TOKEN=ghp_a1B2kX9qTz7LmW3vRn5YcH8sJd4PfG6bQeU2"
+    ),
+    "1,000 edits": turn(1_000, 400),
+}
 
 
 def place(number: int) -> Place:

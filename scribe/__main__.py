@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -14,13 +14,16 @@ from ogcode.agent.root import Root
 
 if TYPE_CHECKING:
     from ogcode.agent.config import Config
-    from ogcode.scribe.drain import Compose
+    from ogcode.scribe.drain import Compose, Given
 
 LOG = 200_000
 """Bytes; a longer log starts anew."""
 
-ATTEMPTS, PATIENCE = 3, 10.0
-"""How often a model is asked for one note, and the seconds that it may ask to wait each time."""
+QUIET = 20.0
+"""Seconds without work after which a local model's only slot is free for notes; at most as long as one lingers."""
+
+PATIENCE = 10.0
+"""Seconds that a model may ask to wait before it is asked for the same note again."""
 
 Stamps = dict[str, int]
 """The names in the spool and when each was written, in nanoseconds."""
@@ -70,7 +73,7 @@ def _work(root: Root, home: Path, linger: float, lock: Lock) -> Stamps:
             time.sleep(0.1)
             continue
         seen = stamps
-        due = _drain(root, home) if stamps else float("inf")
+        due = _drain(root, home, min(QUIET, linger)) if stamps else float("inf")
 
 
 def _spooled(root: Root) -> Stamps:
@@ -82,8 +85,11 @@ def _spooled(root: Root) -> Stamps:
     return found
 
 
-def _drain(root: Root, home: Path) -> float:
-    """Put the scribe together and let it work through the spool once; return when it is to do so again by itself."""
+def _drain(root: Root, home: Path, quiet: float) -> float:
+    """Put the scribe together and let it work through the spool once; return when it is to do so again by itself.
+
+    A model of this machine that serves one request at a time is asked when nobody has worked for `quiet` seconds.
+    """
     import asyncio
     from datetime import UTC, datetime
 
@@ -113,6 +119,7 @@ def _drain(root: Root, home: Path) -> float:
         log=lambda text: _log(root, text),
         now=lambda: datetime.now(UTC),
         asks=lambda job: config.scribe_model or job.model,
+        given=_giver(root, config, quiet),
         scrub=_scrubber(root),
     )
     if asyncio.run(drain.run()):
@@ -120,6 +127,21 @@ def _drain(root: Root, home: Path) -> float:
     if drain.due == NEVER:
         return float("inf")
     return datetime.fromisoformat(drain.due).timestamp() if drain.due else 0.0
+
+
+def _giver(root: Root, config: "Config", quiet: float) -> "Given":
+    """Let those who work go first where a model can't serve them beside the scribe."""
+    from ogcode.agent.models.slot import Spare, has_one_slot
+
+    spare = Spare(root.locks, quiet=quiet)
+    shared = dict[str, bool]()
+
+    async def given(name: str, work: Callable[[], Awaitable[str]], over: Callable[[], bool]) -> str:
+        if name not in shared:
+            shared[name] = await has_one_slot(name, environ=os.environ, api_base=config.api_base)
+        return await (spare.given(work, over=over) if shared[name] else work())
+
+    return given
 
 
 def _composer(root: Root, home: Path, config: "Config") -> "Compose":
@@ -132,7 +154,7 @@ def _composer(root: Root, home: Path, config: "Config") -> "Compose":
     from ogcode.agent.models.choice import open_model
     from ogcode.agent.turn import Usage
     from ogcode.agent.usage import log_usage
-    from ogcode.scribe.compose import compose
+    from ogcode.scribe.compose import TRIES, compose
 
     opened = dict[str, Model]()
 
@@ -145,7 +167,7 @@ def _composer(root: Root, home: Path, config: "Config") -> "Compose":
                 api_base=config.api_base,
                 num_ctx=job.window if name == job.model and name.startswith("ollama") else config.num_ctx,
                 prices_cache=home / "prices.json",
-                attempts=ATTEMPTS,
+                attempts=TRIES,
                 longest=PATIENCE,
             )
         model = opened[name]

@@ -17,13 +17,16 @@ from ogcode.agent.memory.manifest import Origin
 from ogcode.agent.memory.markdown import cut
 from ogcode.agent.memory.notes import parse_note, slug
 from ogcode.agent.memory.spool import drop_job, is_ours, jobs, prepare_store, put_back
-from ogcode.agent.memory.trash import TrashRefused, forgotten, hidden, keep, purge, purged
+from ogcode.agent.memory.trash import TrashRefused, forgotten, hidden, keep, keep_edited, purge, purged
 from ogcode.agent.model import ContextOverflow, ModelError, Refused
+from ogcode.agent.models.slot import SlotTaken
 from ogcode.agent.secrets import scrub
 from ogcode.scribe.validate import NoteRefused
 
 Compose = Callable[[Job], Awaitable[str]]
 """Has a model write a note, asking again where that may help. Raises ModelError and NoteRefused."""
+Given = Callable[[str, Callable[[], Awaitable[str]], Callable[[], bool]], Awaitable[str]]
+"""Has work done when the model of that name is free, unless it is over before that. Raises SlotTaken then."""
 Log = Callable[[str], None]
 
 WAITS = (20.0, 60.0, 300.0, 1_800.0, 7_200.0)
@@ -32,7 +35,20 @@ WAITS = (20.0, 60.0, 300.0, 1_800.0, 7_200.0)
 LONGEST = 600.0
 """Seconds that a model has for one note, all attempts together: an endpoint may take a request and never answer."""
 
+OLD = 600.0
+"""Seconds after which a turn waits no longer for a model: its note is written without one, and bettered after that."""
+
+PAUSE = 60.0
+"""Seconds that a note which is to be bettered waits for a model that is in use, before others get their turn."""
+
+NO_TIME = "a model had no time for it yet"
+
 _DAY = 86_400.0
+
+
+async def at_once(name: str, work: Callable[[], Awaitable[str]], over: Callable[[], bool]) -> str:  # noqa: ARG001
+    """Have work done by a model that is always free."""
+    return await work()
 
 
 @dataclass(slots=True)
@@ -46,6 +62,7 @@ class Drain:
     now: Callable[[], datetime]
     asks: Callable[[Job], str] = attrgetter("model")
     """Names the model that `compose` asks for a job."""
+    given: Given = at_once
     seconds: float = LONGEST
     scrub: Callable[[str], str] = scrub
     """Takes secrets out of a note before it is written, whoever wrote it."""
@@ -56,6 +73,8 @@ class Drain:
     """Models that failed in this pass, with the job that met it: no use in asking them for the next one."""
     _left: dict[str, Job] = field(default_factory=dict)
     """Jobs that wait for another try."""
+    _seen: set[str] = field(default_factory=set)
+    """Ids of the jobs that this pass knows."""
     _notes: dict[str, list[Path]] | None = None
 
     async def run(self) -> int:
@@ -64,19 +83,31 @@ class Drain:
         sweep(self.memory.root.memory, older_than=0, now=time())
         for folder in (self.memory.root.store, self.memory.root.spool, self.memory.home):  # others write there too
             sweep(folder, older_than=3600, now=time())
-        waiting = [(job, is_ours(job, mark, self.memory.seal)) for job, mark in self._jobs()]
-        new = [(job, own) for job, own in waiting if not job.upgrade and self._believed(job, own=own)]
-        self._left = {job.id: job for job, own in waiting if job.upgrade and self._ours(job, own=own)}
-        done = 0
-        for job, own in new:
-            done += await self._write(job, own=own)
+        done = await self._write_new()
         rested = {name for name, due in self._dues().items() if due <= _iso(self.now())}
         for job in sorted(self._left.values(), key=lambda job: (job.due_at != "", job.id)):  # first what is asked for
             if self._is_due(job, rested):
                 done += await self._better(job, self._there(job))
+                done += await self._write_new()
         refused = [job.due_at for job in self._left.values() if job.refused]
         self.due = min([*refused, *self._dues().values()], default=NEVER)
         return done
+
+    async def _write_new(self) -> int:
+        """Write the notes that are not there yet, oldest first, also those of turns that end meanwhile."""
+        done = 0
+        while found := self._unseen():
+            self._left |= {job.id: job for job, own in found if job.upgrade and self._ours(job, own=own)}
+            for job, own in found:
+                if not job.upgrade and self._believed(job, own=own):
+                    done += await self._write(job, own=own)
+        return done
+
+    def _unseen(self) -> list[tuple[Job, bool]]:
+        """Read what has come into the spool, and tell of each whether this user's ogcode put it there."""
+        found = [(job, is_ours(job, mark, self.memory.seal)) for job, mark in self._jobs()]
+        self._seen |= {job.id for job, _ in found}
+        return found
 
     def _dues(self) -> dict[str, str]:
         """Tell when each model that failed is asked again; one that fails again rests longer, for all its notes."""
@@ -87,7 +118,8 @@ class Drain:
         return latest
 
     def _jobs(self) -> list[tuple[Job, str]]:
-        return [(job, mark) for _, job, mark in jobs(self.memory.root.store) if isinstance(job, Job)]
+        found = jobs(self.memory.root.store, but=self._seen)
+        return [(job, mark) for _, job, mark in found if isinstance(job, Job)]
 
     def _believed(self, job: Job, *, own: bool) -> bool:
         if not own and not self.trusted:
@@ -160,13 +192,15 @@ class Drain:
         return 1
 
     async def _better(self, job: Job, path: Path | None) -> int:
-        """Replace a note that was written without a model, unless somebody has edited or removed it."""
+        """Replace a note that no model wrote, or that somebody wants again, unless it was edited or removed."""
         before = _content(path)
         if path is None or not self._unedited(job, before):
             self._close(job, "")
             return 0
         claimed = self._origin(job, before) == "own"
         asked = (None if claimed else self._claim(job, before.decode())) or await self._ask(job)
+        if asked is job:  # it was not its turn
+            return 0
         if isinstance(asked, Job):
             self.log(f"{job.id}: stays as it is for now: {asked.failure}")
             self._close(job, asked)
@@ -181,6 +215,9 @@ class Drain:
             self._close(job, fault)
             return 0
         self._keep(path, text)
+        if job.again and (fault := self._put_aside(job, path, before, text)):
+            self._close(job, fault)
+            return 0
         replace_file(path, text.encode())
         if self._taken_back(job, path):
             return 0
@@ -206,6 +243,15 @@ class Drain:
         except (OSError, TrashRefused) as error:
             self.log(f"{path.name}: no copy of it is kept: {error}")
 
+    def _put_aside(self, job: Job, path: Path, before: bytes, text: str) -> Job | None:
+        """Keep what a model wrote before, so that it can be undone as an edit can; or give the job as it waits."""
+        there = path.relative_to(self.memory.root.store).as_posix()
+        try:
+            keep_edited(self.memory.root.store, job.id, there, before, became=text.encode(), now=self.now())
+        except TrashRefused as error:
+            return self._failed(job, str(error), refused=True)
+        return None
+
     def _close(self, job: Job, asked: "str | Job") -> None:
         """End a job whose note is there, or keep it to better that; a crash before this leaves it as it was."""
         if isinstance(asked, Job):
@@ -216,19 +262,32 @@ class Drain:
             self._left.pop(job.id, None)
 
     def _unedited(self, job: Job, content: bytes) -> bool:
-        """Tell whether a note is still the one that was written without a model."""
+        """Tell whether a note is still as the scribe wrote it, and one to be replaced."""
         if content == self._extract(job).encode():
             return not is_short_talk(job)
-        return self._origin(job, content) == "own" and parse_note(job.id, content).scribe == "extract"
+        replaceable = job.again or parse_note(job.id, content).scribe == "extract"
+        return replaceable and self._origin(job, content) == "own"
 
     async def _ask(self, job: Job) -> str | Job:
         """Have the note written; where that fails, give the job as it waits for another try."""
         name = self.asks(job)
         if met := self._away.get(name):
             return replace(job, upgrade=True, failure=met.failure, tried_at=met.tried_at, due_at=met.due_at)
-        try:
+        if not job.upgrade and self._is_old(job):
+            return replace(job, upgrade=True, failure=NO_TIME)
+        began = time()
+
+        async def composed() -> str:
             async with asyncio.timeout(self.seconds):
-                text = await self.compose(job)
+                return await self.compose(job)
+
+        def over() -> bool:
+            return time() - began > PAUSE if job.upgrade else self._is_old(job)
+
+        try:
+            text = await self.given(name, composed, over)
+        except SlotTaken:
+            return job if job.upgrade else replace(job, upgrade=True, failure=NO_TIME)
         except NoteRefused as error:
             self._works.add(name)
             return self._failed(job, f"{name} made no note of it: {error}", refused=True)
@@ -249,6 +308,14 @@ class Drain:
             return text
         self._away[name] = failed
         return failed
+
+    def _is_old(self, job: Job) -> bool:
+        """Tell whether a turn has waited for too long, by when it came into the spool."""
+        try:
+            spooled = (self.memory.root.spool / f"{job.id}.json").lstat().st_mtime
+        except FileNotFoundError:  # forgotten meanwhile
+            return False
+        return time() - spooled > OLD
 
     def _failed(self, job: Job, why: str, *, refused: bool, at_least: float = 0.0) -> Job:
         tries, now = job.tries + 1, self.now()

@@ -19,7 +19,7 @@ ECHO = 5
 """Words in a row that are no accident."""
 
 DONE, KEYS, WHY, OUTCOME = SECTIONS[1:]
-_ROOM = {DONE: 900, KEYS: 500, WHY: 500, OUTCOME: 600}
+_ROOM = {DONE: 700, KEYS: 350, WHY: 400, OUTCOME: 450}
 """Bytes of each section of a note."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])|\n+")

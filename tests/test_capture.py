@@ -222,6 +222,35 @@ SECRETS = (
     "dmFsdWUtb2YtdGhlLWExQjIta2V5",
 )
 
+AROUND = (
+    "-----BEGIN CERTIFICATE-----",
+    "QUJD" * 16,
+    "https://example.org/a",
+    "name:",
+    "base64,",
+    "ENC[AES256",
+    "[secret: token",
+    "data:",
+    "password:",
+)
+"""What a secret may stand behind, and so be something else."""
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_call_is_scrubbed_as_if_it_were_the_only_one(tmp_path: Path, secret: str) -> None:
+    calls = [step("bash", command=command) for text in AROUND for command in (text, secret, f"{text}]")]
+    alone = [told for call in calls for told in capture(turn(call), place(), tmp_path).steps]
+    assert list(capture(turn(*calls), place(), tmp_path).steps) == alone
+    assert not any(BODY in told for told in alone)
+
+
+def test_a_long_token_is_taken_out_though_the_calls_around_it_are_blocks_of_base64(tmp_path: Path) -> None:
+    token = "q7Lm2Zx9Tb4Vn8Rk1Wc5Yd3Hs6Jf0Gp" * 2
+    calls = [step("bash", command="QUJD" * 16), step("bash", command=token), step("bash", command="QUJE" * 16)]
+    alone = [capture(turn(call), place(), tmp_path).steps[0] for call in calls]
+    assert list(capture(turn(*calls), place(), tmp_path).steps) == alone
+    assert token not in alone[1]
+
 
 @pytest.mark.parametrize("secret", SECRETS)
 def test_a_secret_is_nowhere_in_what_is_kept(tmp_path: Path, secret: str) -> None:

@@ -1,4 +1,4 @@
-"""A note that was written without a model is written once more because somebody asks for it."""
+"""A note is written once more because somebody asks for it."""
 
 import json
 from dataclasses import replace
@@ -14,6 +14,7 @@ from ogcode.agent.index.reading import Entry
 from ogcode.agent.memory.job import NEVER, Job
 from ogcode.agent.memory.rescribe import RescribeImpossible, rescribe
 from ogcode.agent.memory.spool import drop_job, jobs, put_back
+from ogcode.agent.memory.trash import restore, undoable
 from ogcode.agent.model import Broken
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.turn import Limits, ToolCall, Verdict
@@ -108,14 +109,40 @@ async def test_a_note_of_others_is_not_written_again(here: Here, memory: Memory,
         rescribe(memory, here.root.sessions, entry(memory))
 
 
-@pytest.mark.parametrize(
-    ("turn", "why"),
-    [(a_job(), "was written by scripted/test"), (replace(a_job(request="Hi", answer="Hello"), steps=()), "word for")],
-)
-async def test_a_note_that_needs_no_better_one_says_so(here: Here, memory: Memory, turn: Job, why: str) -> None:
-    spool(memory, turn)
+async def test_what_a_model_wrote_is_written_again_and_the_old_text_can_be_brought_back(
+    here: Here, memory: Memory
+) -> None:
+    await a_turn(here, memory)
+    await scribe(memory, ScriptedModel(GOOD, GOOD)).run()
+    path = here.root.store / entry(memory).path
+    before = path.read_bytes()
+    rescribe(memory, here.root.sessions, entry(memory))
+    await scribe(memory, ScriptedModel(GOOD.replace("five", "ten"))).run()
+    assert ("to ten" in path.read_text(), entry(memory).origin, waiting(memory)) == (True, "own", [])
+    [stone] = undoable(memory.root.store)
+    restore(memory.root.store, stone, NOW)
+    assert (path.read_bytes(), entry(memory).origin) == (before, "own")
+
+
+async def test_a_note_that_is_wanted_again_stays_where_the_model_is_away_or_somebody_edits_it(
+    here: Here, memory: Memory
+) -> None:
+    await a_turn(here, memory)
+    await scribe(memory, ScriptedModel(GOOD, GOOD)).run()
+    path = here.root.store / entry(memory).path
+    before = path.read_bytes()
+    rescribe(memory, here.root.sessions, entry(memory))
+    await scribe(memory, ScriptedModel(Broken), now=NOW).run()
+    assert (path.read_bytes(), [job.again for job in waiting_jobs(memory)]) == (before, [True])
+    path.write_bytes(before + b"Mine.\n")
     await scribe(memory, ScriptedModel(GOOD)).run()
-    with pytest.raises(RescribeImpossible, match=why):
+    assert (path.read_bytes(), waiting(memory), undoable(memory.root.store)) == (before + b"Mine.\n", [], [])
+
+
+async def test_a_talk_that_is_kept_word_for_word_says_so(here: Here, memory: Memory) -> None:
+    spool(memory, replace(a_job(request="Hi", answer="Hello"), steps=()))
+    await scribe(memory, ScriptedModel()).run()
+    with pytest.raises(RescribeImpossible, match="word for word"):
         rescribe(memory, here.root.sessions, entry(memory))
 
 

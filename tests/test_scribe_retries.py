@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+import os
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from remembered import GOOD, START, a_job, a_memory, note_files, notes, scribe, spool, waiting
+from remembered import GOOD, START, a_job, a_memory, note_files, notes, scribe, spent, spool, waiting
 
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.job import NEVER, Job
@@ -16,10 +17,22 @@ from ogcode.agent.memory.manifest import Manifest
 from ogcode.agent.memory.notes import parse_note
 from ogcode.agent.memory.spool import add_job, drop_job, is_ours, jobs, prepare_store, put_back
 from ogcode.agent.memory.trash import forget
-from ogcode.agent.model import Broken, ContextOverflow, Options, Overloaded, RateLimited, Refused, Unauthorized
+from ogcode.agent.model import (
+    Broken,
+    ContextOverflow,
+    Delta,
+    Options,
+    Overloaded,
+    RateLimited,
+    Refused,
+    Text,
+    ToolSpec,
+    Unauthorized,
+)
 from ogcode.agent.models.patient import Patient
 from ogcode.agent.models.scripted import Reply, ScriptedModel
 from ogcode.agent.turn import Message
+from ogcode.scribe.compose import compose
 from ogcode.scribe.drain import Drain
 from ogcode.scribe.validate import NoteRefused
 
@@ -166,6 +179,77 @@ async def test_an_endpoint_that_takes_a_request_and_never_answers_is_given_up(me
     drain = Drain(memory, silent, trusted=False, log=list[str]().append, now=lambda: START, seconds=0)
     assert await drain.run() == 2
     assert {job.failure for job in kept(memory)} == {"scripted/test took longer than 0 s"}
+
+
+class Silent(ScriptedModel):
+    """Takes a request and never says a word."""
+
+    async def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, options: Options
+    ) -> AsyncGenerator[Delta]:
+        await asyncio.Event().wait()
+        yield Text("")
+
+
+async def test_a_model_that_says_nothing_is_given_up_after_a_while_and_that_is_why() -> None:
+    with pytest.raises(Broken, match="scripted/test said nothing for 0 s"):
+        await compose(a_job(), Silent(), spent, mark="5f3c9a11", silence=0)
+
+
+async def test_a_turn_that_ends_while_a_model_is_silent_waits_for_no_silence_of_its_own(memory: Memory) -> None:
+    asked = list[int]()
+
+    async def silent(job: Job) -> str:
+        asked.append(job.turn)
+        spool(memory, a_job(job.turn + 1))
+        raise Broken("it said nothing")
+
+    spool(memory, a_job(1))
+    assert await Drain(memory, silent, trusted=False, log=list[str]().append, now=lambda: START).run() == 2
+    assert (asked, scribes(memory)) == ([1], ["extract"] * 2)
+
+
+async def test_a_turn_that_ends_while_notes_are_bettered_gets_its_own_before_the_next_of_them(memory: Memory) -> None:
+    spool(memory, a_job(1), a_job(2))
+    await Endpoint(memory, down=Broken("away")).drain().run()
+    asked = list[int]()
+
+    async def compose(job: Job) -> str:
+        asked.append(job.turn)
+        if job.turn == 1:
+            spool(memory, a_job(3))
+        return f'---\nscribe: "it"\n---\n{GOOD}'
+
+    later = START + timedelta(hours=1)
+    await Drain(memory, compose, trusted=False, log=list[str]().append, now=lambda: later).run()
+    assert (asked, waiting(memory)) == ([1, 3, 2], [])
+
+
+@pytest.mark.parametrize(
+    "replies", [(Broken, Broken, "no note", GOOD), (Broken, Broken, Broken, GOOD), (Broken, "no note", "none", GOOD)]
+)
+async def test_a_model_is_asked_three_times_for_a_note_whatever_goes_wrong(replies: tuple[Reply, ...]) -> None:
+    async def sleep(seconds: float) -> None:
+        """Go on at once."""
+
+    model = ScriptedModel(*replies)
+    with pytest.raises((Broken, NoteRefused)):
+        await compose(a_job(), Patient(model, attempts=3, sleep=sleep), spent, mark="5f3c9a11")
+    assert len(model.asked) == 3
+
+
+async def test_turns_that_have_waited_for_long_have_notes_at_once_and_better_ones_after_that(memory: Memory) -> None:
+    for job in spool(memory, a_job(1), a_job(2)):
+        os.utime(memory.root.spool / f"{job.id}.json", (0, 0))
+    there = list[list[str]]()
+
+    async def compose(job: Job) -> str:
+        there.append(scribes(memory))
+        return f'---\nscribe: "it"\n---\n{GOOD}'
+
+    await Drain(memory, compose, trusted=False, log=list[str]().append, now=lambda: START).run()
+    assert there == [["extract", "extract"], ["it", "extract"]]
+    assert (scribes(memory), waiting(memory)) == (["it", "it"], [])
 
 
 async def test_a_turn_that_trips_the_scribe_up_keeps_no_other_from_its_note(memory: Memory) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import groupby
 from typing import TypeVar
 
-from ogcode.agent.memory.scrubbed import Scrubber
+from ogcode.agent.memory.scrubbed import Scrubber, Trial
 from ogcode.agent.turn import Step
 
 LINE = 240
@@ -20,6 +20,8 @@ _RECALLED = re.compile(r"\[\[\d{4}-\d\d-\d\dT\d{6}Z--[^\[\]]*\]\]")
 
 _SENTENCES = re.compile(r"(?:\s*\n\s*|(?<=[.!?])\s+)(?!\[\[|\[Source)")
 _Run = TypeVar("_Run")
+_Told = tuple[Step, int]
+"""A call, and how often it was made in a row."""
 
 
 def arguments(step: Step) -> dict[str, object]:
@@ -34,9 +36,18 @@ def arguments(step: Step) -> dict[str, object]:
 def tell(steps: Sequence[Step], scrubber: Scrubber, room: int) -> tuple[list[str], int]:
     """Tell calls in so many bytes, repeats folded; the second value counts those that did not fit."""
     runs = [(step, sum(1 for _ in same)) for step, same in groupby(steps)]
+    trial = Trial(scrubber.known)
+    lines, left = _lines_of(runs, trial, room)
+    careful = trial.scrubber()
+    if not careful.harmless.issuperset(trial.seen):
+        lines, left = _lines_of(runs, careful, room)
+    return lines, sum(times for _, times in left)
+
+
+def _lines_of(runs: Sequence[_Told], scrubber: Scrubber, room: int) -> tuple[list[str], list[_Told]]:
     scrubbed = cache(scrubber.line)  # the same names and paths again and again
 
-    def line(run: tuple[Step, int]) -> str:
+    def line(run: _Told) -> str:
         step, times = run
         return (
             _told(step, scrubbed).rstrip()
@@ -44,8 +55,7 @@ def tell(steps: Sequence[Step], scrubber: Scrubber, room: int) -> tuple[list[str
             + (f" (×{times})" if times > 1 else "")
         )
 
-    lines, left = within(runs, line, lambda run: run[0].failed or run[0].name in _CHANGING, room)
-    return lines, sum(times for _, times in left)
+    return within(runs, line, lambda run: run[0].failed or run[0].name in _CHANGING, room)
 
 
 def within(
@@ -82,7 +92,9 @@ def _told(step: Step, scrubbed: Callable[[str, int], str]) -> str:
             return f"write {scrubbed(path, LINE)}: {_lines(content)} lines: {short(content, LINE // 2)}"
         case "edit", {"path": str(path), "old": str(old), "new": str(new)}:
             before, after = short(old, LINE // 3), short(new, LINE // 3)
-            return f"edit {scrubbed(path, LINE)}: {_lines(old)} lines to {_lines(new)}: {before} -> {after}"
+            more = given.get("more")
+            further = f" (and {len(more)} more)" if isinstance(more, list) and more else ""
+            return f"edit {scrubbed(path, LINE)}: {_lines(old)} lines to {_lines(new)}: {before} -> {after}{further}"
         case _ if len(given) == 1:
             return f"{name} {short(next(iter(given.values())))}"
         case _ if given:

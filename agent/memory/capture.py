@@ -32,7 +32,8 @@ def capture(turn: Turn, place: Place, top: Path, known_secrets: Iterable[str] = 
     room = min(24_000, 2 * max(1_000, place.window - 1_500))
     scrubber = Scrubber(tuple(known_secrets))
     work = worked_on(turn.steps, top)
-    clean = [path for path in work.files if scrubber.whole(path) == path]
+    sure = scrubber.all_at_once(work.files)
+    clean = [path for path in work.files if sure.whole(path) == path]
     steps, dropped = tell(turn.steps, scrubber, room * 3 // 8)
     return Job(
         id="",

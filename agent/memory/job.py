@@ -11,7 +11,7 @@ from ogcode.agent.turn import Outcome
 NEVER = "never"
 """Stands behind every date."""
 
-_LATER = ("failure", "tried_at", "due_at", "refused")
+_LATER = ("failure", "tried_at", "due_at", "refused", "again")
 """Left out while empty: what was sealed before there were these stays as it was, to the byte."""
 
 _ID = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z--[0-9a-z]{1,40}")
@@ -60,6 +60,8 @@ class Job:
     """When it is tried again by itself; empty is at once, `NEVER` only when somebody asks for it."""
     refused: bool = False
     """The model answers, but makes no note of this turn: that it works for others is no reason to try again."""
+    again: bool = False
+    """Somebody wants another note, though a model wrote the one that is there."""
 
     def to_json(self) -> bytes:
         told = {name: value for name, value in asdict(self).items() if value or name not in _LATER}
@@ -85,7 +87,7 @@ class Job:
                 )
             ):
                 raise TypeError("wrong kinds of values")
-            numbers = (job.turn, job.window, job.dropped, job.tries, job.upgrade, job.refused)
+            numbers = (job.turn, job.window, job.dropped, job.tries, job.upgrade, job.refused, job.again)
             if not _ID.fullmatch(job.id) or not all(isinstance(each, int) and 0 <= each < 2**31 for each in numbers):
                 raise TypeError("wrong id or numbers")
             return cls(

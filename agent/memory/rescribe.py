@@ -29,13 +29,13 @@ def rescribe(memory: Memory, sessions: Path, entry: Entry, *, secrets: Iterable[
     if entry.origin != "own":
         whose = "was edited by hand" if entry.origin == "edited" else "is not of your own ogcode"
         raise RescribeImpossible(f"{entry.id} {whose}; no model writes over it")
-    if not entry.pending and entry.scribe != "extract":
-        by = "is kept word for word" if entry.scribe == "verbatim" else f"was written by {entry.scribe}"
-        raise RescribeImpossible(f"{entry.id} {by}; only notes without a model are written anew")
+    if not entry.pending and entry.scribe == "verbatim":
+        raise RescribeImpossible(f"{entry.id} is kept word for word; no model could tell it better")
     if not memory.seal.sign(b""):
         raise RescribeImpossible(f"{memory.home} can't be written, so the turn would not count as your own")
     job = _waiting(memory, entry) or _rebuilt(memory, sessions, entry, secrets)
-    fresh = replace(job, tries=0, tried_at="", due_at="", refused=False)
+    again = not entry.pending and entry.scribe != "extract"
+    fresh = replace(job, tries=0, tried_at="", due_at="", refused=False, again=again)
     prepare_store(memory.root.store)
     put_back(memory.root.store, fresh, memory.seal)
     return fresh

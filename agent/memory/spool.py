@@ -4,7 +4,7 @@ import contextlib
 import errno
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -94,11 +94,13 @@ def later_than(previous: str, started: datetime) -> datetime:
     return max(started, before + timedelta(seconds=1))
 
 
-def jobs(store: Path) -> Iterator[tuple[Path, Job | JobBroken, str]]:
-    """Yield what waits, oldest first, with its mark; not what waits elsewhere, where a link leads to."""
+def jobs(store: Path, *, but: Container[str] = ()) -> Iterator[tuple[Path, Job | JobBroken, str]]:
+    """Yield what waits, oldest first, with its mark, `but` for some ids; not what waits elsewhere, behind a link."""
     if store.is_symlink() or (store / "spool").is_symlink():
         return
     for path in sorted((store / "spool").glob("[!.]*.json")):
+        if path.stem in but:
+            continue
         try:
             facts = path.lstat()
             if not S_ISREG(facts.st_mode) or facts.st_size > LARGEST:

@@ -1,13 +1,16 @@
 """What a turn worked on: files, and the definitions that its edits touched."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from stat import S_ISLNK, S_ISREG
 
 from ogcode.agent.memory.calls import arguments
+from ogcode.agent.memory.touched import Names
 from ogcode.agent.turn import Step
 
 FILES = 40
@@ -16,11 +19,14 @@ FILES = 40
 HASHED = 50_000_000
 """Bytes; of a larger file it is not kept what it held."""
 
-PARSED = 12
-"""Changed files whose definitions are named: parsing takes a few milliseconds each."""
+NAMED = 12
+"""Changed files whose definitions are named."""
 
-NAMES = 12
-"""Definitions that are named of one file."""
+PARSED = 40_000
+"""Bytes of a turn's changed files that are parsed for the definitions in them: five milliseconds or so."""
+
+SEARCHED = 500_000
+"""Bytes of a changed file in which its edits are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +40,8 @@ class Work:
 def worked_on(steps: Iterable[Step], top: Path) -> Work:
     """List the files that the calls of a turn worked on."""
     read, written = dict[str, None](), dict[str, list[str]]()
-    root = top.resolve()
-    inside = cache(lambda path: _inside(path, root))
+    root, real = str(top.resolve()), cache(os.path.realpath)
+    inside = cache(lambda path: _inside(path, root, real))
     for step in steps:
         if step.failed or step.name not in ("read", "write", "edit"):
             continue
@@ -46,8 +52,10 @@ def worked_on(steps: Iterable[Step], top: Path) -> Work:
         if step.name == "read":
             read[named] = None
         else:
-            new = given.get("new", given.get("content"))
-            written.setdefault(named, []).extend([new] if isinstance(new, str) else [])
+            more = given.get("more")
+            further = [each.get("new") for each in more if isinstance(each, dict)] if isinstance(more, list) else []
+            texts = [given.get("new", given.get("content")), *further]
+            written.setdefault(named, []).extend(text for text in texts if isinstance(text, str))
     files = tuple(dict.fromkeys([*written, *read]))[:FILES]
     return Work(files, {path: tuple(texts) for path, texts in written.items() if path in files})
 
@@ -57,7 +65,7 @@ def file_digest(path: Path) -> str:
     try:
         if not path.is_file() or path.stat().st_size > HASHED:
             return ""
-        with path.open("rb") as file:
+        with path.open("rb", buffering=0) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()[:12]
     except OSError:
         return ""
@@ -65,43 +73,30 @@ def file_digest(path: Path) -> str:
 
 def symbols(work: Work, top: Path, room: int) -> Mapping[str, tuple[str, ...]]:
     """Name the definitions that the edits touched, within so many bytes."""
-    found = dict[str, tuple[str, ...]]()
-    for path, texts in islice(work.written.items(), PARSED):
-        names = _touched(path, top, texts)
+    found, naming = dict[str, tuple[str, ...]](), Names(PARSED)
+    for path, texts in islice(work.written.items(), NAMED):
+        try:
+            with (top / path).open("rb") as file:
+                text = file.read(SEARCHED).decode("utf-8", "replace").replace("\r\n", "\n")
+        except OSError:
+            continue
+        names = naming.of(path, text, texts)
         room -= len(path.encode("utf-8", "replace")) + sum(len(name.encode()) + 2 for name in names)
         if names and room >= 0:
             found[path] = names
     return found
 
 
-def _touched(path: str, top: Path, texts: Iterable[str]) -> tuple[str, ...]:
-    from ogcode.agent.grammars import LARGEST, definitions, touched  # only where something was written
-
+def _inside(path: str, root: str, real: Callable[[str], str]) -> str | None:
+    """Name a path relative to the checkout, if it is a file in there; `real` resolves the links in its folder."""
     try:
-        text = (top / path).read_bytes()[: LARGEST + 1].decode("utf-8", "replace").replace("\r\n", "\n")
-    except OSError:
-        return ()
-    plain = [new.replace("\r\n", "\n") for new in texts]
-    if any(new.strip() == text.strip() for new in plain):  # it wrote the whole file
-        names = dict.fromkeys(each.name for each in islice(definitions(path, text), NAMES))
-    else:
-        lines = [lines for new in plain if (lines := _lines(new, text))]
-        known = tuple(definitions(path, text, lines)) if lines else ()
-        names = dict.fromkeys(name for part in lines for name in touched(known, part))
-    return tuple(" ".join(name.split()) for name in islice(names, NAMES))
-
-
-def _lines(new: str, text: str) -> range:
-    """Tell which lines of a file an edit has put there; none where it stands no more."""
-    at = text.find(new) if new.strip() else -1
-    first = text.count("\n", 0, at) + 1
-    return range(first, first + new.rstrip("\n").count("\n") + 1) if at >= 0 else range(0)
-
-
-def _inside(path: str, root: Path) -> str | None:
-    """Name a path relative to the checkout, if it is a file in there."""
-    try:
-        place = (root / path).resolve()
-        return place.relative_to(root).as_posix() if place.is_file() else None
-    except (OSError, ValueError, RuntimeError):  # gone, NUL bytes, loops of links
+        folder, name = os.path.split(f"{root}/{path}" if path[:1] != "/" else path)
+        place = f"{real(folder)}/{name}"
+        facts = os.lstat(place)
+        if S_ISLNK(facts.st_mode):
+            place = os.path.realpath(place)
+            facts = os.lstat(place)
+    except (OSError, ValueError):  # gone, loops of links, NUL bytes
         return None
+    top = f"{root.rstrip('/')}/"
+    return place.removeprefix(top) if S_ISREG(facts.st_mode) and place.startswith(top) else None

@@ -57,7 +57,7 @@ def show_status(here: Here, *, as_json: bool) -> int:
     answer(f"memory: {here.config.memory} ({MEANS[here.config.memory]})\nnotes: {written}{missing}")
     for what, waiting in (("pending", pending), ("written without a model", upgrades)):
         for job in waiting:
-            answer(f"{what}: {job.id}{_why(job)}")
+            answer(f"{'to be written again' if job.again else what}: {job.id}{_why(job)}")
     for what, lines in (("broken", [f"spool/{name}: {why}" for name, why in broken]), ("log", log), ("next", steps)):
         for line in lines:
             answer(f"{what}: {flat(line)}")
