@@ -1,6 +1,9 @@
 """Dates as words of their own kind, so that a day can be asked for and no number in a text is taken for one."""
 
 import re
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from itertools import islice
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _NAMED = "january february march april may june july august september october november december".split()
@@ -18,6 +21,20 @@ _DATE = re.compile(
         )
     ),
     re.IGNORECASE,
+)
+
+DAYS = 14
+"""Days and months that the relative dates of a question stand for at most."""
+
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_NUMBERS = "no a two three four five six seven eight nine ten eleven twelve".split()
+_RELATIVE = re.compile(
+    rf"""\b(?: (?P<before>day\ before\ )? yesterday | (?P<today>today | this\ (?:morning|afternoon|evening))
+    | last\ night
+    | (?P<number>\d{{1,3}}|an|{"|".join(_NUMBERS[1:])}|a\ couple\ of)\ (?P<unit>day|week|month)s?\ ago
+    | (?P<which>this|last|past|previous)\ (?P<span>week|month|year)
+    | (?:on|last|past|since|this)\ (?P<weekday>{"|".join(_WEEKDAYS)}) )\b""",
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -46,3 +63,51 @@ def take_dates(query: str) -> tuple[tuple[str, ...], str]:
 
     rest = _DATE.sub(taken, query)
     return tuple(found), rest
+
+
+def with_days(query: str, now: datetime) -> str:
+    """Put before a question the days or months that it means: `yesterday`, `last week`, `two months ago`, `on Monday`.
+
+    Days are those of the asker's clock; notes are dated in UTC, so that a day can be two of theirs.
+    """
+    named = (each for match in _RELATIVE.finditer(query) for each in _meant(match, now))
+    return " ".join([*islice(dict.fromkeys(named), DAYS), query])
+
+
+def _meant(match: re.Match[str], now: datetime) -> Iterator[str]:
+    today = now.date()
+    unit = (match["unit"] or match["span"] or "day").lower()
+    if match["weekday"]:
+        back = (today.weekday() - _WEEKDAYS.index(match["weekday"].lower()) - 1) % 7 + 1
+    elif match["unit"]:
+        back = _number(match["number"].lower())
+    else:
+        back = 0 if match["today"] or (match["which"] or "").lower() == "this" else 2 if match["before"] else 1
+    try:
+        match unit:
+            case "day":
+                yield from _days(today - timedelta(back), 1, now)
+            case "week":
+                yield from _days(today - timedelta(today.weekday() + 7 * back), 7, now)
+            case "month":
+                yield _month(today.year * 12 + today.month - 1 - back)
+            case "year":
+                yield from (_month((today.year - back) * 12 + month) for month in range(12))
+    except (OverflowError, ValueError):  # before there were dates
+        return
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else {"an": 1, "a couple of": 2}.get(text) or _NUMBERS.index(text)
+
+
+def _days(first: date, count: int, now: datetime) -> Iterator[str]:
+    """Name the days, in UTC, in which so many days of the clock of `now` lie."""
+    offset = now.utcoffset() or timedelta()
+    start = datetime.combine(first, time()) - offset
+    end = start + timedelta(count) - timedelta(seconds=1)
+    yield from (f"{start.date() + timedelta(day)}" for day in range((end.date() - start.date()).days + 1))
+
+
+def _month(number: int) -> str:
+    return f"{number // 12:04}-{number % 12 + 1:02}"
