@@ -8,6 +8,7 @@ from ogcode.agent.turn import Message, ToolCall, Usage
 
 Who = Literal["agent", "scribe", "librarian"]
 Effort = Literal["none", "low", "medium", "high"]
+EFFORTS: Mapping[str, Effort] = {"none": "none", "low": "low", "medium": "medium", "high": "high"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,9 @@ class Finished:
 
     reason: Literal["stop", "length"]
     usage: Usage
+    """Its cost is what the provider itself named; 0 where it named none."""
+    thought: str = ""
+    """For `Message.thought`."""
 
 
 Delta = Text | Reasoning | ToolCall | Restarted | Delayed | Finished
@@ -109,8 +113,8 @@ class Model(Protocol):
 
 
 def priced(usage: Usage, model: Model) -> Usage:
-    """Put the cost to a request's tokens; None where the model's price is not known."""
-    return replace(usage, cost=model.prices.cost(usage) if model.prices else None)
+    """Put the cost to a request's tokens, unless the provider named it; None where the model's price is not known."""
+    return replace(usage, cost=usage.cost or (model.prices.cost(usage) if model.prices else None))
 
 
 class ModelError(Exception):

@@ -24,6 +24,9 @@ class Image:
     """Its media type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`."""
     content: bytes
 
+    def __str__(self) -> str:
+        return f"{self.kind}, {max(1, round(len(self.content) / 1000)):,} kB"
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -36,6 +39,8 @@ class Message:
     name: str = ""
     """The tool that a tool message comes from."""
     images: tuple[Image, ...] = ()
+    thought: str = ""
+    """What its client wants to see again with an assistant message, in words of its own; it ends with the turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,8 @@ class Verdict:
     allowed: bool
     reason: str = ""
     """Why not, in words the model reads."""
+    rule: str = ""
+    """What the person allows for good with it: the rule that was shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +137,8 @@ class Turn:
     """Input tokens of all its requests; a recall's are not among them."""
     first_input: int = 0
     """Input tokens of the turn's first request."""
-    last_context: int = 0
-    """Input and output tokens of its last request: what the turn had grown to."""
+    grown: int = 0
+    """Tokens of its answers and tool results, all of them: what replay would send again beside the user's words."""
     steered: tuple[str, ...] = ()
     """What the user added while it ran."""
 

@@ -1,4 +1,4 @@
-"""A model server on loopback that says what a script says, as OpenAI (SSE) and as Ollama (NDJSON).
+"""A model server on loopback that says what a script says, as OpenAI and Anthropic (SSE) and as Ollama (NDJSON).
 
     python tests/fake_server.py --port 8099 script.json
 
@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
@@ -51,6 +52,14 @@ class Stall:
 
 
 @dataclass(frozen=True)
+class Late:
+    """Send nothing, not even headers, until `until` is set: a model is being loaded."""
+
+    until: threading.Event
+    say: "Say | Call"
+
+
+@dataclass(frozen=True)
 class Cut:
     """Break the connection off after that many bytes of what `say` would give."""
 
@@ -66,9 +75,20 @@ class Raw:
     kind: str = "text/event-stream"
 
 
+@dataclass(frozen=True)
+class Bytes:
+    """The first `after` bytes of a recorded answer; then the connection breaks off, or its body has a proper end."""
+
+    content: bytes
+    after: int | None = None
+    broken: bool = True
+
+
 Part = Say | Call
-Reply = Part | tuple[Part, ...] | Fail | Stall | Cut | Raw
+Reply = Part | tuple[Part, ...] | Fail | Stall | Late | Cut | Raw | Bytes
 Script = Callable[[Body], Reply] | Sequence[Reply]
+
+CHATS = ("/chat/completions", "/api/chat", "/v1/messages")
 
 
 @dataclass(frozen=True)
@@ -78,6 +98,8 @@ class Seen:
     body: Body
     port: int
     """The client's."""
+    raw: bytes = b""
+    """The body as it came."""
 
 
 class FakeServer:
@@ -92,8 +114,11 @@ class FakeServer:
         loaded: Mapping[str, int] | None = None,
         window: int | None = None,
         sizes: Mapping[str, str] | None = None,
+        told: Mapping[str, object] | None = None,
         port: int = 0,
     ) -> None:
+        self.told = dict(told or {})
+        """What a path answers instead of the usual."""
         self._script = script
         self._replies = list(script) if isinstance(script, Sequence) else []
         self._lock = threading.Lock()
@@ -120,7 +145,7 @@ class FakeServer:
 
     @property
     def chats(self) -> list[Body]:
-        return [seen.body for seen in self.seen if seen.path.endswith(("/chat/completions", "/api/chat"))]
+        return [seen.body for seen in self.seen if seen.path.endswith(CHATS)]
 
     def reply(self, body: Body) -> Reply:
         if callable(self._script):
@@ -141,7 +166,8 @@ class FakeServer:
 
 
 def system_of(body: Body) -> str:
-    return "\n".join(str(message["content"]) for message in body["messages"] if message["role"] == "system")
+    said = [block["text"] for block in body.get("system", ())]
+    return "\n".join([*said, *(str(each["content"]) for each in body["messages"] if each["role"] == "system")])
 
 
 def last_user(body: Body) -> str:
@@ -149,12 +175,13 @@ def last_user(body: Body) -> str:
 
 
 def tools_of(body: Body) -> list[str]:
-    return [tool["function"]["name"] for tool in body.get("tools") or ()]
+    return [tool.get("function", tool)["name"] for tool in body.get("tools") or ()]
 
 
 def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
             pass
@@ -169,12 +196,14 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             body = json.loads(text or b"{}")
-            server.seen.append(Seen(self.path, self._headers(), body, self.client_address[1]))
+            server.seen.append(Seen(self.path, self._headers(), body, self.client_address[1], text))
             try:
                 if self.path.endswith("/chat/completions"):
                     self._chat(body, len(text), _openai)
                 elif self.path == "/api/chat":
                     self._chat(body, len(text), _ollama)
+                elif self.path == "/v1/messages":
+                    self._chat(body, len(text), _anthropic)
                 else:
                     self._answer(body)
             except (BrokenPipeError, ConnectionResetError):
@@ -182,6 +211,8 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
 
         def _answer(self, body: Body) -> None:
             match self.path:
+                case path if path in server.told:
+                    self._json(200, server.told[path])
                 case "/v1/models":
                     extra = {"max_model_len": server.window} if server.window else {}
                     self._json(200, {"object": "list", "data": [{"id": name, **extra} for name in server.models]})
@@ -200,6 +231,9 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
 
         def _chat(self, body: Body, length: int, shape: "Shape") -> None:
             reply = server.reply(body)
+            if isinstance(reply, Late):
+                reply.until.wait(20)
+                reply = reply.say
             counts = length // 4 if server.prompt_tokens is None else server.prompt_tokens
             match reply:
                 case Fail(status, text, headers):
@@ -224,12 +258,19 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
                         self._chunk(line + "\n")
                     self._chunk("")
                     self.wfile.write(b"0\r\n\r\n")
+                case Bytes(content, after, broken):
+                    self._begin("text/event-stream")
+                    self._send(content[:after])
+                    self.close_connection = broken
+                    if not broken:
+                        self.wfile.write(b"0\r\n\r\n")
                 case _:
                     parts = reply if isinstance(reply, tuple) else (reply,)
                     self._begin(shape.kind)
+                    numbers = count()
                     for place, part in enumerate(parts):
                         for piece in _pieces(part):
-                            self._chunk(shape.piece(piece, place))
+                            self._chunk(shape.piece(piece, next(numbers) if shape is _anthropic else place))
                     self._chunk(shape.end(counts, len(str(reply)) // 4))
                     self.wfile.write(b"0\r\n\r\n")
 
@@ -249,7 +290,10 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
 
         def _chunk(self, text: str) -> None:
-            if content := text.encode():
+            self._send(text.encode())
+
+        def _send(self, content: bytes) -> None:
+            if content:
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(content), content))
                 self.wfile.flush()
 
@@ -316,6 +360,35 @@ def _ollama_end(given: int, taken: int) -> str:
     return json.dumps({"model": "fake", "message": {"role": "assistant", "content": ""}} | end) + "\n"
 
 
+def _anthropic_piece(part: Part, place: int = 0) -> str:
+    if isinstance(part, Call):
+        start: Body = {"type": "tool_use", "id": part.id or f"toolu_{place}", "name": part.name, "input": {}}
+        text = json.dumps(part.arguments) if part.arguments else ""
+        half = len(text) // 2
+        deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in (text[:half], text[half:])]
+    elif part.reasoning:
+        start = {"type": "thinking", "thinking": "", "signature": ""}
+        thought = {"type": "thinking_delta", "thinking": part.reasoning}
+        deltas = [thought, {"type": "signature_delta", "signature": f"signed:{part.reasoning}"}]
+    else:
+        start, deltas = {"type": "text", "text": ""}, [{"type": "text_delta", "text": part.text}]
+    grown: list[Body] = [{"type": "content_block_delta", "index": place, "delta": delta} for delta in deltas]
+    started: Body = {"type": "content_block_start", "index": place, "content_block": start}
+    ended: Body = {"type": "content_block_stop", "index": place}
+    return "".join(map(_named_event, [started, {"type": "ping"}, *grown, ended]))
+
+
+def _anthropic_end(given: int, taken: int) -> str:
+    usage = {"input_tokens": given, "output_tokens": taken}
+    finish = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}
+    return _named_event(finish) + _named_event({"type": "message_stop"})
+
+
+def _named_event(event: Body) -> str:
+    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+
+
+_anthropic = Shape("text/event-stream", _anthropic_piece, _anthropic_end)
 _openai = Shape("text/event-stream", _openai_piece, _openai_end)
 _ollama = Shape("application/x-ndjson", _ollama_piece, _ollama_end)
 

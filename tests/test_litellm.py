@@ -4,11 +4,16 @@ import asyncio
 import json
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import chdir, redirect_stdout
+from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 
 import pytest
+from asking import sse
 from conftest import Serve
 from fake_server import Call, Cut, Fail, Reply, Say, Stall
 
@@ -28,7 +33,7 @@ from ogcode.agent.model import (
     Unauthorized,
 )
 from ogcode.agent.models.lite import Lite, load
-from ogcode.agent.turn import Message, ToolCall
+from ogcode.agent.turn import Image, Message, ToolCall
 
 HELLO = (Message("system", "be brief"), Message("user", "hello"))
 SHOUT = ToolSpec("shout", "Shout.", {"type": "object", "properties": {"text": {"type": "string"}}})
@@ -96,6 +101,26 @@ async def test_litellms_errors_become_ours_after_one_request(
         assert caught.value.retry_after == 7
 
 
+async def test_effort_images_and_a_schema_go_the_openai_way(serve: Serve) -> None:
+    server = serve([Say("{}")])
+    messages = (HELLO[0], replace(HELLO[1], images=(Image("image/gif", b"GIF89a"),)))
+    options = Options(effort="low", schema={"type": "object", "properties": {}})
+    _ = [delta async for delta in lite(server.url).stream(messages, (), options=options)]
+    body = server.chats[0]
+    assert body["messages"][1]["content"][1]["image_url"]["url"] == "data:image/gif;base64,R0lGODlh"
+    assert body["response_format"]["json_schema"]["schema"] == {"type": "object", "properties": {}}
+
+
+async def test_reads_of_a_cache_are_counted(serve: Serve) -> None:
+    usage = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}
+    usage |= {"prompt_tokens_details": {"cached_tokens": 60}}  # type: ignore[dict-item]  # JSON
+    finish = {"choices": [{"index": 0, "delta": {"content": "x"}, "finish_reason": "stop"}]}
+    of_each = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "fake"}
+    server = serve([sse(of_each | finish, of_each | {"choices": [], "usage": usage}, "[DONE]")])
+    (end,) = [delta for delta in await said(lite(server.url)) if isinstance(delta, Finished)]
+    assert (end.usage.input_tokens, end.usage.cache_read_input_tokens) == (100, 60)
+
+
 async def test_a_dead_endpoint_is_broken() -> None:
     with pytest.raises(Broken):
         await said(lite("http://127.0.0.1:9"))
@@ -121,3 +146,31 @@ def test_loading_reads_no_env_file() -> None:
 
 def test_its_loggers_are_silent() -> None:
     assert not logging.getLogger("LiteLLM").isEnabledFor(logging.ERROR)
+
+
+WARMED = """
+import asyncio, sys, threading
+from ogcode.agent.models.choice import open_model
+asyncio.run(open_model(sys.argv[1], environ={"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}))
+for thread in threading.enumerate():
+    if thread.name == "litellm":
+        thread.join()
+print("litellm" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "warmed"), [("groq_like/x", True), ("anthropic/claude-sonnet-4-5", False), ("openai/gpt-5", False)]
+)
+def test_it_is_warmed_once_a_model_needs_it_and_for_no_other(tmp_path: Path, name: str, warmed: bool) -> None:
+    package = tmp_path / "litellm"  # of little weight: what counts is who imports it
+    (package / "llms" / "groq_like").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "model_prices_and_context_window_backup.json").write_text(
+        json.dumps({"gpt-5": {"mode": "chat", "litellm_provider": "openai", "max_input_tokens": 9}})
+    )
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); exec({WARMED!r})"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, name], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == str(warmed)

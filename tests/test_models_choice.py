@@ -7,10 +7,10 @@ import pytest
 from conftest import Serve
 from fake_server import Say
 
-from ogcode.agent.model import Broken, NoSuchModel, Options, Text, Unauthorized
+from ogcode.agent.model import Broken, NoSuchModel, Options, Text, ToolSpec, Unauthorized
 from ogcode.agent.models.choice import KEYS, NoModel, choose, open_model
 from ogcode.agent.models.prices import listed, table_file
-from ogcode.agent.turn import Message, Usage
+from ogcode.agent.turn import Message, ToolCall, Usage
 
 NOWHERE = {"OLLAMA_HOST": "127.0.0.1:9"}
 
@@ -111,6 +111,33 @@ async def test_a_server_of_ones_own_has_its_own_window_and_no_price(serve: Serve
     assert server.seen[-1].headers["authorization"] == "Bearer k"
 
 
+@pytest.mark.parametrize(
+    ("told", "window"),
+    [
+        ({"/v1/models": {"data": [{"id": "x", "max_model_len": 24_576}]}}, 24_576),
+        ({"/v1/models": {"data": [{"id": "x", "meta": {"n_ctx": 8192, "n_ctx_train": 32_768}}]}}, 8192),
+        (
+            {
+                "/v1/models": {"data": [{"id": "x", "meta": {"n_ctx": 32_768}}]},
+                "/props": {"total_slots": 4, "default_generation_settings": {"n_ctx": 8192}},
+            },
+            8192,
+        ),
+        (
+            {
+                "/v1/models": {"data": [{"id": "x"}]},
+                "/props": {"error": "Unexpected endpoint"},
+                "/api/v0/models": {"data": [{"id": "x", "max_context_length": 32_768, "loaded_context_length": 4096}]},
+            },
+            4096,
+        ),
+    ],
+    ids=["vLLM", "llama.cpp", "llama.cpp with slots", "LM Studio"],
+)
+async def test_a_server_tells_its_window_in_its_own_way(serve: Serve, told: dict[str, object], window: int) -> None:
+    assert (await open_model("openai/x", environ={}, api_base=serve(told=told).url)).window == window
+
+
 async def test_a_server_that_does_not_say_gets_a_modest_window(serve: Serve) -> None:
     assert (await open_model("openai/x", environ={}, api_base=serve().url)).window == 32_768
 
@@ -121,12 +148,27 @@ async def test_both_of_ollamas_prefixes_mean_the_native_client(serve: Serve, pre
     model = await open_model(f"{prefix}/fake", environ={"OLLAMA_HOST": server.url}, num_ctx=8192)
     assert (model.name, model.window, model.prices) == ("ollama/fake", 8192, None)
     assert [delta async for delta in model.stream((Message("user", "hi"),), (), options=Options())]
-    assert server.seen[-1].path == "/api/chat"
+    assert "/api/chat" in [seen.path for seen in server.seen]
 
 
 async def test_an_ollama_that_is_not_there_names_its_variable() -> None:
     with pytest.raises(Broken, match="OLLAMA_HOST"):
         await open_model("ollama/x", environ=NOWHERE)
+
+
+async def test_the_base_of_other_servers_is_not_ollamas(serve: Serve) -> None:
+    environ = {"OLLAMA_HOST": serve().url}
+    assert (await open_model("ollama/fake", environ=environ, api_base="http://127.0.0.1:9/v1")).window == 16_384
+
+
+async def test_a_model_without_tools_is_offered_them_in_text(serve: Serve) -> None:
+    call = '{"call": {"name": "shout", "arguments": {"text": "a"}}}'
+    server = serve([Say(call)], show={"capabilities": ["completion"]})
+    model = await open_model("ollama/fake", environ={"OLLAMA_HOST": server.url})
+    shout = ToolSpec("shout", "Shout.", {"type": "object", "properties": {"text": {"type": "string"}}})
+    deltas = [delta async for delta in model.stream((Message("user", "hi"),), (shout,), options=Options())]
+    assert [delta.arguments for delta in deltas if isinstance(delta, ToolCall)] == ['{"text": "a"}']
+    assert "tools" not in server.chats[0]
 
 
 async def test_a_script_is_a_model(tmp_path: Path) -> None:
@@ -153,6 +195,25 @@ def test_a_stale_or_torn_cache_of_prices_is_made_again(tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert listed("openai/gpt-5", cache=tmp_path / "file" / "prices.json")
+
+
+def test_a_cache_of_prices_in_an_older_form_is_made_again(tmp_path: Path) -> None:
+    cache = tmp_path / "prices.json"
+    assert listed("openai/gpt-5", cache=cache)
+    now = json.loads(cache.read_text())
+    rows = {name: row[0][:4] for name, row in now["models"].items()}
+    cache.write_text(json.dumps({"version": now["version"][1:], "models": rows}))
+    assert listed("openai/gpt-5", cache=cache) == listed("openai/gpt-5")
+
+
+def test_the_table_tells_what_writing_a_cache_costs_and_how_long_an_answer_may_be(prices: Path) -> None:
+    known = listed("anthropic/claude-sonnet-4-5", cache=prices)
+    assert known
+    assert known.prices
+    assert known.prices.cache_write
+    assert known.prices.cache_write > known.prices.input > known.prices.cache_read
+    assert known.most == 64_000
+    assert {"thinks", "schema"} <= known.traits
 
 
 @pytest.mark.parametrize("name", ["openai/no-such-model", "nobody/x", "openai/claude-sonnet-5-5", ""])

@@ -14,6 +14,11 @@ class Around:
         return self._model.name
 
     @property
+    def enforces(self) -> bool:
+        """Whether answers can be made to follow a schema; a model that does not say so can't."""
+        return getattr(self._model, "enforces", False) is True
+
+    @property
     def window(self) -> int:
         return self._model.window
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ogcode.agent.model import Model, ModelError, NoSuchModel, Unauthorized
@@ -28,7 +29,7 @@ KEYS = {
 }
 """The model we take where only a key tells what the user has."""
 
-_NOT_FOR_CHAT = re.compile(r"embed|rerank|whisper|tts|moderation|image", re.IGNORECASE)
+NOT_FOR_CHAT = re.compile(r"embed|rerank|whisper|tts|moderation|image", re.IGNORECASE)
 
 
 WAYS = """\
@@ -50,20 +51,32 @@ async def choose(*, flag: str, environ: Mapping[str, str], configured: str) -> s
         NoModel: there is none; the text says how to get one.
         ModelError: OPENAI_BASE_URL is set and does not answer.
     """
-    if named := flag or environ.get("OGCODE_MODEL", "") or configured:
-        return named
+    return (await chosen(flag=flag, environ=environ, configured=configured)).name
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    name: str
+    why: str
+
+
+async def chosen(*, flag: str, environ: Mapping[str, str], configured: str, seconds: float = 5.0) -> Chosen:
+    """Name the model to use, and what makes it that one; a server has `seconds` to answer. Raises as `choose`."""
+    for named, source in ((flag, "--model"), (environ.get("OGCODE_MODEL", ""), "OGCODE_MODEL"), (configured, "config")):
+        if named:
+            return Chosen(named, f"named by {source}")
     if base := environ.get("OPENAI_BASE_URL", ""):
-        return await _first_of(base, environ)
+        return Chosen(await _first_of(base, environ, seconds), "the first that the server of OPENAI_BASE_URL lists")
     for key, model in KEYS.items():
         if environ.get(key):
-            return model
-    from ogcode.agent.models.ollama import base_of, best_installed
+            return Chosen(model, f"{key} is set")
+    from ogcode.agent.models.installed import base_of, best_installed
     from ogcode.agent.models.wire import Wire
 
     host = environ.get("OLLAMA_HOST", "")
     try:
         if installed := await best_installed(Wire(base_of(host), model="ollama")):
-            return f"ollama/{installed}"
+            return Chosen(f"ollama/{installed}", "the largest that Ollama has and that can call tools")
         seen = "an Ollama answers but has no model that can call tools (ollama pull qwen3:8b)"
     except ModelError:
         seen = f"no Ollama answers at {host}" if host else "no Ollama answers"
@@ -84,11 +97,33 @@ async def open_model(
 
     Between them it waits as a server asks, but for no more than `longest` seconds.
 
-    `api_base` must be the user's own word, never that of a repository.
+    `api_base` is where an OpenAI-compatible server is; it must be the user's own word, never that of a repository.
 
     Raises:
         ModelError: the name can't be used, its key is missing, or its local server does not have it.
     """
+    client = await open_client(name, environ=environ, api_base=api_base, num_ctx=num_ctx, prices_cache=prices_cache)
+    return client if name.startswith("scripted/") else steadied(client, attempts=attempts, longest=longest)
+
+
+def steadied(client: Model, *, attempts: int = 4, longest: float = 60.0) -> Model:
+    """Put around a client what makes its calls calls, however they come, and what asks it again."""
+    from ogcode.agent.models.patient import Patient
+    from ogcode.agent.models.recover import Recovering
+    from ogcode.agent.models.textual import Fallback
+
+    return Patient(Recovering(Fallback(client)), attempts=attempts, longest=longest)
+
+
+async def open_client(
+    name: str,
+    *,
+    environ: Mapping[str, str],
+    api_base: str = "",
+    num_ctx: int = 0,
+    prices_cache: Path | None = None,
+) -> Model:
+    """Return what speaks to a model and no more; the arguments and errors are those of `open_model`."""
     provider, _, bare = name.partition("/")
     if provider == "scripted" and bare:
         from ogcode.agent.models.scripted import ScriptFile
@@ -96,19 +131,18 @@ async def open_model(
         return ScriptFile(Path(bare))
     if not provider or not bare:
         raise NoSuchModel(_prefixless(name, prices_cache))
-    from ogcode.agent.models.patient import Patient
-    from ogcode.agent.models.recover import Recovering
+    from ogcode.agent.models.thinking import Thinking
 
     if provider in ("ollama", "ollama_chat"):
-        client = await _ollama(bare, environ, api_base, num_ctx)
-    elif provider == "openai" or provider in OPENAI_LIKE:
-        client = await _openai(provider, bare, environ, api_base, prices_cache)
-    else:
-        client = _lite(name, api_base, prices_cache)
-    return Patient(Recovering(client), attempts=attempts, longest=longest)
+        return Thinking(await _ollama(bare, environ, num_ctx))
+    if provider == "openai" or provider in OPENAI_LIKE:
+        return Thinking(await _openai(provider, bare, environ, api_base, prices_cache))
+    if provider == "anthropic":
+        return _anthropic(bare, environ, prices_cache)
+    return _lite(name, api_base, prices_cache)
 
 
-async def _first_of(base: str, environ: Mapping[str, str]) -> str:
+async def _first_of(base: str, environ: Mapping[str, str], seconds: float) -> str:
     from ogcode.agent.models.openai import base_of, listed_by
     from ogcode.agent.models.wire import Wire
 
@@ -118,20 +152,21 @@ async def _first_of(base: str, environ: Mapping[str, str]) -> str:
         key=environ.get("OPENAI_API_KEY", ""),
         advice="check OPENAI_BASE_URL, or unset it",
     )
-    names = [str(entry["id"]) for entry in await listed_by(wire) if entry.get("id")]
+    names = [str(entry["id"]) for entry in await listed_by(wire, seconds=seconds) if entry.get("id")]
     for name in names:
-        if not _NOT_FOR_CHAT.search(name):
+        if not NOT_FOR_CHAT.search(name):
             return f"openai/{name}"
     raise NoModel(f"the server of OPENAI_BASE_URL ({wire.place}) lists no model; name one with --model openai/NAME")
 
 
-async def _ollama(bare: str, environ: Mapping[str, str], api_base: str, num_ctx: int) -> Model:
-    from ogcode.agent.models.ollama import base_of, open_ollama
+async def _ollama(bare: str, environ: Mapping[str, str], num_ctx: int) -> Model:
+    from ogcode.agent.models.installed import base_of
+    from ogcode.agent.models.ollama import open_ollama
     from ogcode.agent.models.wire import Wire
 
     name = f"ollama/{bare}"
     advice = "start it with `ollama serve`, or set OLLAMA_HOST to where it runs"
-    wire = Wire(base_of(api_base or environ.get("OLLAMA_HOST", "")), model=name, advice=advice)
+    wire = Wire(base_of(environ.get("OLLAMA_HOST", "")), model=name, advice=advice)
     return await open_ollama(name, wire, id=bare, num_ctx=num_ctx)
 
 
@@ -155,11 +190,36 @@ async def _openai(provider: str, bare: str, environ: Mapping[str, str], api_base
     if base != known_base or window is None:
         window = await window_of(wire, bare) or window
     prices = known.prices if known and base == known_base else None
-    return OpenAI(name, wire, id=bare, window=window or WINDOW, prices=prices)
+    thinks = known is not None and "thinks" in known.traits
+    return OpenAI(name, wire, id=bare, window=window or WINDOW, prices=prices, thinks=thinks)
+
+
+def _anthropic(bare: str, environ: Mapping[str, str], cache: Path | None) -> Model:
+    from ogcode.agent.models.anthropic import HEADERS, MOST, NEWEST, OFFICIAL, WINDOW, Anthropic, base_of
+    from ogcode.agent.models.prices import listed
+    from ogcode.agent.models.wire import Wire
+
+    name = f"anthropic/{bare}"
+    base = base_of(environ.get("ANTHROPIC_BASE_URL", "") or OFFICIAL)
+    key = environ.get("ANTHROPIC_API_KEY", "")
+    if base == OFFICIAL and not key:
+        raise Unauthorized(f"{name} needs a key; set ANTHROPIC_API_KEY, or name another model with --model")
+    advice = "check the network and HTTPS_PROXY" if base == OFFICIAL else "check ANTHROPIC_BASE_URL"
+    wire = Wire(base, model=name, key=key, headers=HEADERS | ({"x-api-key": key} if key else {}), advice=advice)
+    known = listed(name, cache=cache)
+    return Anthropic(
+        name,
+        wire,
+        id=bare,
+        window=(known and known.window) or WINDOW,
+        prices=known.prices if known and base == OFFICIAL else None,
+        most=(known and known.most) or MOST,
+        traits=known.traits if known else NEWEST,
+    )
 
 
 def _lite(name: str, api_base: str, cache: Path | None) -> Model:
-    from ogcode.agent.models.lite import Lite
+    from ogcode.agent.models.lite import Lite, warm
     from ogcode.agent.models.openai import WINDOW
     from ogcode.agent.models.prices import listed, providers, table_file
 
@@ -171,9 +231,15 @@ def _lite(name: str, api_base: str, cache: Path | None) -> Model:
             f"{name}: there is no provider '{provider}'; write ollama/NAME, openai/NAME (with OPENAI_BASE_URL "
             "for a server of your own), anthropic/NAME, gemini/NAME, or another provider of litellm"
         )
+    warm()
     known = listed(name, cache=cache)
-    window = known.window if known else None
-    return Lite(name, window=window or WINDOW, prices=known.prices if known else None, api_base=api_base)
+    return Lite(
+        name,
+        window=(known and known.window) or WINDOW,
+        prices=known.prices if known else None,
+        api_base=api_base,
+        thinks=known is not None and "thinks" in known.traits,
+    )
 
 
 def _prefixless(name: str, cache: Path | None) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import threading
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -21,16 +22,21 @@ from ogcode.agent.model import (
     ToolSpec,
 )
 from ogcode.agent.models.chunks import Assembly, messages_of, tools_of
+from ogcode.agent.models.form import longest
+from ogcode.agent.models.openai import asked_of
 from ogcode.agent.models.refusal import quoted, refusal, wait_of
 from ogcode.agent.turn import Message
 
 
 class Lite:
-    def __init__(self, name: str, *, window: int, prices: Prices | None = None, api_base: str = "") -> None:
+    def __init__(
+        self, name: str, *, window: int, prices: Prices | None = None, api_base: str = "", thinks: bool = False
+    ) -> None:
         self.name = name
         self.window = window
         self.prices = prices
         self._api_base = api_base
+        self._thinks = thinks
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, options: Options
@@ -40,15 +46,16 @@ class Lite:
 
         given: dict[str, object] = {
             "tools": tools_of(tools) or None,
-            "max_tokens": options.max_output,
+            "max_tokens": longest(options.max_output, self.window, thinks=self._thinks),
             "temperature": options.temperature,
             "api_base": self._api_base or None,
+            **asked_of(options),
         }
         assembly = Assembly(self.name)
         try:
             answer = await litellm.acompletion(
                 model=self.name,
-                messages=messages_of(messages),
+                messages=messages_of(messages, aloud=self.name.startswith("moonshot/")),
                 stream=True,
                 stream_options={"include_usage": True},
                 num_retries=0,
@@ -105,6 +112,11 @@ async def _chunks(answer: Any) -> AsyncGenerator[dict[str, object]]:  # litellm'
             await close()
 
 
+def warm() -> None:
+    """Begin to import litellm, so that it is there when the first request is; who leaves before does not wait."""
+    threading.Thread(target=load, name="litellm", daemon=True).start()
+
+
 def load() -> ModuleType:
     """Import litellm (seconds of CPU the first time), kept from network, `.env` files, logs and stdout."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -115,6 +127,7 @@ def load() -> ModuleType:
 
     litellm.suppress_debug_info = True
     litellm.telemetry = False
+    litellm.modify_params = True  # leaves out what a model would refuse: thinking, in a history without its signatures
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return litellm

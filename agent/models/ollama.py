@@ -1,54 +1,86 @@
 """Ollama's own chat API: the one that honours the size of the context."""
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+import re
+import time
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from urllib.parse import urlsplit
 
+from ogcode.agent.arguments import shown
 from ogcode.agent.model import (
     Broken,
     ContextOverflow,
+    Delayed,
     Delta,
+    Effort,
     Finished,
     ModelError,
     NoSuchModel,
     NoToolSupport,
     Options,
+    Overloaded,
     Prices,
     Reasoning,
     Refused,
     Text,
     ToolSpec,
 )
-from ogcode.agent.models.chunks import count, object_of, tools_of
+from ogcode.agent.models.chunks import count, tools_of
+from ogcode.agent.models.installed import Ability, Thinking, ability, context_in, loaded, missing
 from ogcode.agent.models.refusal import complaint, quoted
 from ogcode.agent.models.wire import Wire
 from ogcode.agent.turn import Message, ToolCall, Usage
 
-PORT = 11434
 LOADED_LEAST = 8192
 """A context that is loaded and at least this large is used as it is: changing it reloads the model."""
 DEFAULT = 16_384
 KEEP = "30m"
+FRESH = 60.0
+"""Seconds after an answer in which the model is taken to be loaded still."""
+UNREADABLE = 3
+"""Calls of a model that Ollama could not read, one after the other, until it is asked for text instead."""
+
 _CUTS = (2048, 4096, 8192, 16_384, 32_768, 65_536)
 """Contexts that servers are set to; a prompt counted as exactly that was cut."""
+_MISREAD = re.compile(r"error parsing tool call|failed to parse tool call|invalid character .{0,80}tool", re.IGNORECASE)
+_NO_MEMORY = re.compile(r"more system memory|out of memory|unable to allocate|insufficient memory", re.IGNORECASE)
 
 
 class Ollama:
     prices: Prices | None = None
+    enforces = True
 
-    def __init__(self, name: str, wire: Wire, *, id: str, num_ctx: int, calls_tools: bool = True) -> None:  # noqa: A002  # its name on the wire
+    def __init__(
+        self,
+        name: str,
+        wire: Wire,
+        *,
+        id: str,  # noqa: A002  # its name on the wire
+        num_ctx: int,
+        able: Ability = Ability(),  # noqa: B008  # frozen
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.name = name
         self.window = num_ctx
+        """What Ollama has loaded, where that is less than what it was asked for."""
+        self._num_ctx = num_ctx
         self._wire = wire
         self._id = id
-        self._calls_tools = calls_tools
+        self._able = able
+        self._now = now
+        self._answered = -FRESH
+        self._misread = 0
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, options: Options
     ) -> AsyncGenerator[Delta]:
-        if tools and not self._calls_tools:
+        if tools and (self._able.tools is False or self._misread >= UNREADABLE):
             raise NoToolSupport(f"{self.name} can't call tools; choose a model that can with --model")
+        if self._able.vision is False and any(message.images for message in messages):
+            raise Refused(f"{self.name} can't see images; choose a model with vision (ogcode models)")
+        if cold := self._now() - self._answered >= FRESH and await self._loaded() != self._num_ctx:
+            yield Delayed(f"loading {self.name}")
         body = self._body(messages, tools, options)
         calls = list[ToolCall]()
         try:
@@ -66,9 +98,14 @@ class Ollama:
                         break
                 else:
                     raise Broken(f"{self.name}: the answer from {self._wire.place} broke off before its end; try again")
-        except NoSuchModel as error:
-            raise missing(self.name, self._id) from error
-        sent = len(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"))
+        except ModelError as error:
+            raise self._meant(error) from error
+        self._answered = self._now()
+        if tools:
+            self._misread = 0
+        if cold:
+            self.window = min(await self._loaded() or self._num_ctx, self._num_ctx)
+        sent = _bytes(messages, tools)
         evaluated = count(piece.get("prompt_eval_count"))
         self._check_uncut(sent, evaluated)
         usage = Usage(evaluated or sent // 4, count(piece.get("eval_count")))
@@ -80,18 +117,33 @@ class Ollama:
         yield Finished("stop", usage)
 
     def _body(self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: Options) -> dict[str, object]:
-        chosen: dict[str, object] = {"num_ctx": self.window}
+        chosen: dict[str, object] = {"num_ctx": self._num_ctx}
         if options.max_output is not None:
             chosen["num_predict"] = options.max_output
-        if options.temperature is not None:
-            chosen["temperature"] = options.temperature
-        return {
+        if options.temperature is not None or self._misread:  # the same again would be misread again
+            chosen["temperature"] = round((options.temperature or 0.0) + 0.3 * self._misread, 2)
+        body: dict[str, object] = {
             "model": self._id,
             "messages": [_message(message) for message in messages],
             "stream": True,
             "keep_alive": KEEP,
             "options": chosen,
-        } | ({"tools": tools_of(tools)} if tools else {})
+        }
+        if tools:
+            body["tools"] = tools_of(tools)
+        if options.schema is not None:
+            body["format"] = dict(options.schema)
+        # What helpers write is short: thoughts would use it up.
+        think = thought(self._able.thinking, options.effort or (None if options.role == "agent" else "none"))
+        return body if think is None else body | {"think": think}
+
+    async def _loaded(self) -> int | None:
+        """Tell the context that the model is loaded with, None where it is not; what is not said counts as right."""
+        try:
+            found = context_in(await loaded(self._wire, seconds=5), self._id)
+        except ModelError:  # the request itself will tell what is wrong
+            return self._num_ctx
+        return self._num_ctx if found == 0 else found
 
     def _piece(self, line: str) -> dict[str, object]:
         try:
@@ -108,18 +160,34 @@ class Ollama:
                 raise complaint(said, model=self.name, place=self._wire.place)
         return piece
 
+    def _meant(self, error: ModelError) -> ModelError:
+        """Name what only Ollama says."""
+        if isinstance(error, NoSuchModel):
+            return missing(self.name, self._id)
+        if not isinstance(error, Overloaded | Broken):
+            return error
+        if _NO_MEMORY.search(str(error)):
+            return Refused(f"{error}; it does not fit into memory: choose a smaller model, or a smaller num_ctx")
+        if not _MISREAD.search(str(error)):
+            return error
+        self._misread += 1
+        if self._misread >= UNREADABLE:
+            return NoToolSupport(f"{self.name}: Ollama could not read its tool calls {self._misread} times ({error})")
+        return Broken(str(error))
+
     def _check_uncut(self, sent: int, evaluated: int) -> None:
         """Notice that Ollama dropped part of the request, which it does without a word.
 
         A prompt that it had cached may be counted as less, so only what can't be explained by that is reported.
         """
-        least = sent // 5
-        if not evaluated or least <= evaluated:
+        least, likely = sent // 5, sent // 4
+        if not evaluated:
             return
-        if least > self.window or evaluated >= self.window * 0.95 or (evaluated in _CUTS and least > evaluated * 1.3):
+        full = least > evaluated and (least > self.window or evaluated >= self.window * 0.95)
+        if full or (evaluated in _CUTS and evaluated < self.window and likely > evaluated):
             raise ContextOverflow(
-                f"{self.name}: Ollama cut the request (at least {least:,} tokens) to {evaluated:,}; num_ctx is "
-                f"{self.window}: give it a larger one, or raise OLLAMA_CONTEXT_LENGTH where Ollama runs"
+                f"{self.name}: Ollama cut the request (about {likely:,} tokens) to {evaluated:,}; num_ctx is "
+                f"{self._num_ctx}: give it a larger one, or raise OLLAMA_CONTEXT_LENGTH where Ollama runs"
             )
 
 
@@ -129,111 +197,53 @@ async def open_ollama(name: str, wire: Wire, *, id: str, num_ctx: int = 0) -> Ol
     Raises:
         ModelError: Ollama does not answer, or does not have the model.
     """
-    try:
-        shown = await wire.fetch("/api/show", {"model": id}, seconds=20)
-    except NoSuchModel as error:
-        raise missing(name, id) from error
-    capabilities = shown.get("capabilities") if isinstance(shown, dict) else None
-    largest = _largest(shown)
-    wanted = num_ctx or await _loaded(wire, id) or min(largest or DEFAULT, DEFAULT)
-    return Ollama(
-        name,
-        wire,
-        id=id,
-        num_ctx=min(wanted, largest) if largest else wanted,
-        calls_tools=not isinstance(capabilities, list) or "tools" in capabilities,
-    )
+    able = await ability(wire, id, seconds=20)
+    wanted = num_ctx or await _kept(wire, id) or min(able.largest or DEFAULT, DEFAULT)
+    return Ollama(name, wire, id=id, num_ctx=min(wanted, able.largest) if able.largest else wanted, able=able)
 
 
-async def best_installed(wire: Wire) -> str:
-    """Name the largest installed model that can call tools; empty where there is none.
-
-    Raises:
-        ModelError: no Ollama answers.
-    """
-    found = await wire.fetch("/api/tags", seconds=0.5)
-    entries = found.get("models") if isinstance(found, dict) else None
-    local = [
-        entry
-        for entry in (entries if isinstance(entries, list) else ())
-        if isinstance(entry, dict) and isinstance(entry.get("name"), str) and not entry.get("remote_host")
-    ]
-    for entry in sorted(local, key=_parameters, reverse=True):
-        try:
-            shown = await wire.fetch("/api/show", {"model": entry["name"]}, seconds=2)
-        except ModelError:
-            continue
-        capabilities = shown.get("capabilities") if isinstance(shown, dict) else None
-        if isinstance(capabilities, list) and "tools" in capabilities:
-            return str(entry["name"])
-    return ""
+def thought(values: Sequence[Thinking], effort: Effort | None) -> Thinking | None:
+    """Choose the `think` that comes closest to an effort; None leaves it out."""
+    match effort:
+        case _ if not values:
+            return None
+        case None:  # said, so that no version leaves the thoughts in the answer
+            return True if True in values else None
+        case "none":
+            return False if False in values else values[0]
+        case _:
+            return effort if effort in values else (True if True in values else None)
 
 
-def base_of(host: str) -> str:
-    """Read OLLAMA_HOST as Ollama does: a host, with or without scheme and port; nothing is this machine."""
-    scheme, given, rest = host.strip().rpartition("://")
-    if not given:
-        scheme, port = "http", PORT
-    else:
-        port = 443 if scheme == "https" else 80
-    if rest.count(":") > 1 and not rest.startswith("["):
-        rest = f"[{rest}]"
-    try:
-        parts = urlsplit(f"{scheme}://{rest}")
-        name, port = parts.hostname or "127.0.0.1", parts.port or port
-    except ValueError as error:
-        raise Refused(
-            f"OLLAMA_HOST={quoted(host)} is no address; give a host, host:port or http://host:port"
-        ) from error
-    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)  # noqa: S104  # a server's "everywhere" is "here" to us
-    return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}{parts.path.rstrip('/')}"
-
-
-def missing(name: str, id: str) -> NoSuchModel:  # noqa: A002  # its name on the wire
-    return NoSuchModel(f"{name}: Ollama does not have this model; get it with `ollama pull {id}`, or see `ollama list`")
-
-
-async def _loaded(wire: Wire, id: str) -> int:  # noqa: A002  # its name on the wire
+async def _kept(wire: Wire, id: str) -> int:  # noqa: A002  # its name on the wire
     """Return the context that the model is loaded with, 0 where it is not loaded or is too small."""
     try:
-        found = await wire.fetch("/api/ps")
+        size = context_in(await loaded(wire, seconds=5), id) or 0
     except ModelError:
         return 0
-    entries = found.get("models") if isinstance(found, dict) else None
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, dict) and {entry.get("name"), entry.get("model")} & {id, f"{id}:latest"}:
-            size = count(entry.get("context_length"))
-            return size if size >= LOADED_LEAST else 0
-    return 0
-
-
-def _largest(shown: object) -> int:
-    known = shown.get("model_info") if isinstance(shown, dict) else None
-    sizes = known.items() if isinstance(known, dict) else ()
-    return max((count(size) for key, size in sizes if key.endswith(".context_length")), default=0)
-
-
-def _parameters(entry: Mapping[str, object]) -> tuple[float, int]:
-    details = entry.get("details")
-    text = str(details.get("parameter_size") or "") if isinstance(details, dict) else ""
-    try:
-        size = float(text[:-1]) * {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}[text[-1:].upper()]
-    except (KeyError, ValueError):
-        size = 0.0
-    return size, count(entry.get("size"))
+    return size if size >= LOADED_LEAST else 0
 
 
 def _message(message: Message) -> dict[str, object]:
     said: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.images:
+        said["images"] = [b64encode(image.content).decode() for image in message.images]
     if message.role == "tool":
         return said | {"tool_name": message.name, "tool_call_id": message.call_id}
-    if not message.calls:
-        return said
-    calls = [
-        {"id": call.id, "function": {"name": call.name, "arguments": object_of(call.arguments)}}
-        for call in message.calls
+    return said | {"tool_calls": _calls(message)} if message.calls else said
+
+
+def _bytes(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
+    """Count what a model gets to read; images are no text."""
+    shapes = [tools_of(tools), *(_calls(message) for message in messages)]
+    texts = [*(message.content for message in messages), json.dumps(shapes, ensure_ascii=False)]
+    return sum(len(text.encode("utf-8", "replace")) for text in texts)
+
+
+def _calls(message: Message) -> list[dict[str, object]]:
+    return [
+        {"id": call.id, "function": {"name": call.name, "arguments": shown(call.arguments)}} for call in message.calls
     ]
-    return said | {"tool_calls": calls}
 
 
 def _said(piece: Mapping[str, object]) -> list[Delta]:
@@ -241,8 +251,8 @@ def _said(piece: Mapping[str, object]) -> list[Delta]:
     if not isinstance(message, dict):
         return []
     said = list[Delta]()
-    if isinstance(thought := message.get("thinking"), str) and thought:
-        said.append(Reasoning(thought))
+    if isinstance(thoughts := message.get("thinking"), str) and thoughts:
+        said.append(Reasoning(thoughts))
     if isinstance(text := message.get("content"), str) and text:
         said.append(Text(text))
     calls = message.get("tool_calls")

@@ -11,6 +11,17 @@ from pathlib import Path
 from ogcode.agent.model import Prices
 
 TABLE = "model_prices_and_context_window_backup.json"
+FORMAT = 2
+"""Of the cache; counted up when its rows change."""
+TRAITS = {
+    "thinks": "supports_reasoning",
+    "adaptive": "supports_adaptive_thinking",
+    "always": "thinking_always_on",
+    "effort": "supports_output_config",
+    "schema": "supports_native_structured_output",
+    "unsampled": "supports_sampling_params",
+}
+"""What is kept of a model's abilities, by the table's word for it; `unsampled` is one that refuses a temperature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +30,10 @@ class Listed:
 
     window: int | None
     prices: Prices | None
+    most: int | None = None
+    """Tokens of an answer at most."""
+    traits: frozenset[str] = frozenset()
+    """Of `TRAITS`, what is said of it."""
 
 
 def listed(name: str, *, cache: Path | None = None) -> Listed | None:
@@ -28,9 +43,11 @@ def listed(name: str, *, cache: Path | None = None) -> Listed | None:
     row = models.get(name) or models.get(f"{provider}:{bare}")
     if row is None:
         return None
-    window, given, taken, cached = row
-    prices = None if given is None or taken is None else Prices(given, taken, given if cached is None else cached)
-    return Listed(None if window is None else int(window), prices)
+    (window, given, taken, cached, written, most), traits = row
+    prices = None
+    if given is not None and taken is not None:
+        prices = Prices(given, taken, given if cached is None else cached, written)
+    return Listed(_whole(window), prices, _whole(most), frozenset(traits))
 
 
 def providers(*, cache: Path | None = None) -> set[str]:
@@ -38,8 +55,14 @@ def providers(*, cache: Path | None = None) -> set[str]:
     return {key.partition("/")[0].partition(":")[0] for key in _models(cache)}
 
 
-_Row = tuple[float | None, float | None, float | None, float | None]
-"""Window, then USD per token of input, output and cached input."""
+_PRICES = (
+    "input_cost_per_token",
+    "output_cost_per_token",
+    "cache_read_input_token_cost",
+    "cache_creation_input_token_cost",
+)
+_Row = tuple[list[float | None], list[str]]
+"""Window; USD per token of input, output, input read from a cache, input written to it; longest answer. Then traits."""
 
 
 def _models(cache: Path | None) -> dict[str, _Row]:
@@ -47,7 +70,7 @@ def _models(cache: Path | None) -> dict[str, _Row]:
     if table is None:
         return {}
     stat = table.stat()
-    version = [stat.st_size, stat.st_mtime_ns]
+    version = [FORMAT, stat.st_size, stat.st_mtime_ns]
     if cache and (known := _cached(cache, version)) is not None:
         return known
     models = _cut(json.loads(table.read_bytes()))
@@ -84,17 +107,15 @@ def _cut(table: dict[str, dict[str, object]]) -> dict[str, _Row]:
             continue
         provider = str(entry.get("litellm_provider"))
         name = key if key.startswith(f"{provider}/") else f"{provider}:{key}"
-        models[name] = (
-            _number(entry.get("max_input_tokens", entry.get("max_tokens"))),
-            _number(entry.get("input_cost_per_token")),
-            _number(entry.get("output_cost_per_token")),
-            _number(entry.get("cache_read_input_token_cost")),
-        )
+        window = entry.get("max_input_tokens", entry.get("max_tokens"))
+        numbers = [window, *(entry.get(word) for word in _PRICES), entry.get("max_output_tokens")]
+        traits = [trait for trait, word in TRAITS.items() if entry.get(word) is (trait != "unsampled")]
+        models[name] = [value if isinstance(value, int | float) else None for value in numbers], traits
     return models
 
 
-def _number(value: object) -> float | None:
-    return value if isinstance(value, int | float) else None
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
 
 
 def _write(cache: Path, content: object) -> None:

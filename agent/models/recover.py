@@ -1,23 +1,27 @@
-"""Tool calls that arrive as text: found when they are the whole answer, and never shown as prose."""
+"""Tool calls that arrive as text: found where they can't be anything else, and never shown as prose."""
 
 import json
 import re
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from ogcode.agent.fit import size
 from ogcode.agent.model import Delta, Finished, Options, Restarted, Text, ToolSpec
 from ogcode.agent.models.around import Around
+from ogcode.agent.models.shapes import SPECIAL, Call, leading, may_be_calls, may_be_closed, named_in
 from ogcode.agent.turn import Message, ToolCall, Usage
 
-_Found = tuple[list[tuple[str, dict[str, object]]], str]
-"""Calls at the start of a text, and the text after them."""
-
-_FENCE = re.compile(r"```(?:json|tool_call|xml)?[ \t]*\n\s*", re.IGNORECASE)
-_FUNCTION = re.compile(r"<function=([\w.-]+)>(.*?)</function>", re.DOTALL)
-_PARAMETER = re.compile(r"<parameter=([\w.-]+)>(.*?)</parameter>\s*(?=<parameter=|\Z)", re.DOTALL)
-_KEYS = ("name", "arguments", "parameters", "function", "type", "id")
-_STARTS = ("```json", "```tool_call", "```xml", "```\n", "<tool_call", "<function=")
-_DECODER = json.JSONDecoder(strict=False)  # small models put line feeds into strings
+_SPECIAL = "|".join(map(re.escape, SPECIAL))
+_LONGEST = max(map(len, SPECIAL))
+_FENCES = r"(?m)^[ \t]*(?:```|~~~)"
+_INTRODUCED = r"(?:\A|\n|[.:!?…]\s)[ \t]*\Z"
+_ABOUT = (
+    r"(?i)\b(?:for example|for instance|an? example|examples?:|e\.g\.|like (?:this|so)|looks? like|written|"
+    r"(?:call|tag|tool|json|xml|this|following|right|correct) (?:format|syntax)|(?:format|syntax) (?:is|for|of)|"
+    r"(?:do not|don't|never|must not|instead of)|would (?:be|look|write|send|emit|answer)|"
+    r"you (?:can|could|would|should|may|might|must|need|write|send)|models? (?:write|emit|send|answer|call)s?|"
+    r"means?|emits?|quote[ds]?|documentation)\b"
+)
+"""Words of somebody who writes about calls instead of making one."""
 
 
 class Recovering(Around):
@@ -26,57 +30,72 @@ class Recovering(Around):
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, options: Options
     ) -> AsyncGenerator[Delta]:
-        held, holding, native = "", bool(tools), False
+        text, shown, native = "", 0, False
         async for delta in self._model.stream(messages, tools, options=options):
             match delta:
-                case Text(piece) if holding:
-                    held += piece
-                    if "\n" in piece and (repeated := before_repeat(held, tools)):
-                        # A small model that writes calls may never stop; what it repeats was already said.
-                        for call in repeated:
-                            yield call
-                        yield Finished("stop", Usage(size(messages, tools), len(held) // 4))
-                        return
-                    if may_be_calls(held):
-                        continue
-                    delta, held, holding = Text(held), "", False
+                case Text(piece) if tools:
+                    held = shown < len(text)
+                    for line in piece.splitlines(keepends=True):
+                        text += line
+                        ended = line.endswith("\n") and (held or not shown) and may_be_closed(text)
+                        if ended and (calls := before_nonsense(text, tools, messages)):
+                            # A small model that writes calls may never stop, or makes up their results.
+                            for call in calls:
+                                yield call
+                            yield Finished("stop", Usage(size(messages, tools), len(text) // 4))
+                            return
+                    end = _prose(text, shown)
+                    if end > shown:
+                        yield Text(text[shown:end])
+                        shown = end
+                    continue
                 case ToolCall():
                     native = True
                 case Restarted():
-                    held, holding, native = "", bool(tools), False
-                case Finished(reason, _) if held:
-                    found = calls_in(held, tools) if reason == "stop" and not native else ()
+                    text, shown, native = "", 0, False
+                case Finished(reason, _) if shown < len(text):
+                    found = calls_in(text, tools, messages) if reason == "stop" and not native else ()
                     for call in found:
                         yield call
-                    if not found:
-                        yield Text(held)
+                    if not found and (reason == "stop" or not re.match(_SPECIAL, text[shown:].lstrip())):
+                        yield Text(text[shown:])
             yield delta
 
 
-def calls_in(text: str, tools: Sequence[ToolSpec]) -> tuple[ToolCall, ...]:
-    """Read a text that is nothing but calls of tools that were offered; anything else gives none."""
-    found, rest = _leading(text)
-    return () if rest else _offered(found, tools)
+def calls_in(text: str, tools: Sequence[ToolSpec], messages: Sequence[Message] = ()) -> tuple[ToolCall, ...]:
+    """Read the calls of an answer: of tools that were offered, and all of them or none.
+
+    They count where the whole answer is nothing but calls, in any shape. They also count after prose where they are in
+    special tags (not bare JSON, nor JSON in a fence), stand at the end of the answer, begin a line or follow a
+    sentence, are outside every fence, fit what the tool takes, and are not introduced by words about calls, such as
+    "for example". What the user or a tool has said in the very same words is a quotation and never counts.
+    Calls in special tags whose arguments can't be read are given as they are, for the model to be told.
+    """
+    start = _start(text)
+    found, rest = leading(text[start:])
+    return () if rest and found else _accepted(text, start, found, tools, messages)
 
 
-def before_repeat(text: str, tools: Sequence[ToolSpec]) -> tuple[ToolCall, ...]:
-    """Read the calls at the start of a text up to the first that is there twice; none where none is."""
-    found, _ = _leading(text)
-    place = next((place for place, each in enumerate(found) if each in found[:place]), 0)
-    return _offered(found[:place], tools)
+def before_nonsense(text: str, tools: Sequence[ToolSpec], messages: Sequence[Message] = ()) -> tuple[ToolCall, ...]:
+    """Read the calls of an answer that goes on with calls it has made already, or with results that it makes up."""
+    start = _start(text)
+    found, rest = leading(text[start:])
+    invented = len(found) if not rest and "<tool_response" in text else 0
+    known = found[: next((place for place, each in enumerate(found) if each in found[:place]), invented)]
+    return _accepted(text, start, known, tools, messages) if known else ()
 
 
-def _leading(text: str) -> _Found:
-    found, rest = list[tuple[str, dict[str, object]]](), text.strip()
-    while rest and (part := _any(rest)):
-        found += part[0]
-        rest = part[1].lstrip()
-    return found, rest
-
-
-def _offered(found: Sequence[tuple[str, dict[str, object]]], tools: Sequence[ToolSpec]) -> tuple[ToolCall, ...]:
-    names = {spec.name for spec in tools}
-    if any(name not in names for name, _ in found):
+def _accepted(
+    text: str, start: int, found: Sequence[Call], tools: Sequence[ToolSpec], messages: Sequence[Message]
+) -> tuple[ToolCall, ...]:
+    written, names = text[start:].strip(), {spec.name for spec in tools}
+    if not written or any(written in each.content for each in messages if each.role in ("user", "tool")):
+        return ()
+    if start and re.search(_ABOUT, _introduction(text[:start])):
+        return ()
+    if not found and (name := named_in(written)) in names:
+        return (ToolCall("call_1", name, written),)
+    if any(name not in names for name, _ in found) or (start and not all(_fits(call, tools) for call in found)):
         return ()
     return tuple(
         ToolCall(f"call_{place}", name, json.dumps(arguments, ensure_ascii=False))
@@ -84,91 +103,40 @@ def _offered(found: Sequence[tuple[str, dict[str, object]]], tools: Sequence[Too
     )
 
 
-def may_be_calls(text: str) -> bool:
-    """Tell whether what has come so far may still turn out to be nothing but calls."""
-    start = text.lstrip()
-    if fence := _FENCE.match(start):
-        return not (inner := start[fence.end() :]) or may_be_calls(inner)
-    if start[:1] == "[":
-        return not (inner := start[1:].lstrip()) or (inner[0] == "{" and may_be_calls(inner))
-    if start[:1] == "{":
-        key = start[1:].lstrip()
-        return any(f'"{known}"'.startswith(key[: len(known) + 2]) for known in _KEYS)
-    return any(known.startswith(start[: len(known)]) for known in _STARTS)
+def _start(text: str) -> int:
+    """Find where the calls of an answer begin, if there are any."""
+    return 0 if may_be_calls(text) else _special(text, 0)
 
 
-def _any(text: str) -> _Found | None:
-    for shape in SHAPES:
-        if found := shape(text):
-            return found
-    return None
+def _prose(text: str, shown: int) -> int:
+    """Say up to where a text, of which a part is shown, can be nothing but prose."""
+    if not shown and may_be_calls(text):
+        return 0
+    if (special := _special(text, shown)) < len(text):
+        return special
+    for length in range(min(_LONGEST, len(text) - shown), 0, -1):
+        if any(each.startswith(text[-length:]) for each in SPECIAL):
+            return len(text) - length
+    return len(text)
 
 
-def _json(text: str) -> _Found | None:
-    """`{"name": …, "arguments": {…}}`, or a list of them."""
-    if text[:1] not in ("{", "["):
-        return None
-    try:
-        value, end = _DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
-        return None
-    calls = [_call(each) for each in (value if isinstance(value, list) else [value])]
-    known = [call for call in calls if call]
-    return (known, text[end:]) if known and len(known) == len(calls) else None
+def _special(text: str, start: int) -> int:
+    """Find where special tags begin at a place where a call may begin; the end of the text where they do nowhere."""
+    for found in re.compile(_SPECIAL).finditer(text, start):
+        before = text[: found.start()]
+        if re.search(_INTRODUCED, before[-40:]) and len(re.findall(_FENCES, before)) % 2 == 0:
+            return found.start()
+    return len(text)
 
 
-def _call(value: object) -> tuple[str, dict[str, object]] | None:
-    if (
-        isinstance(value, dict)
-        and isinstance(value.get("function"), dict)
-        and value.keys() <= {"function", "type", "id"}
-    ):
-        value = value["function"]
-    if not isinstance(value, dict) or not value.keys() <= set(_KEYS) or not isinstance(value.get("name"), str):
-        return None
-    arguments = value.get("arguments", value.get("parameters"))
-    if isinstance(arguments, str):
-        try:
-            arguments = _DECODER.decode(arguments)
-        except (ValueError, RecursionError):
-            return None
-    return (value["name"], arguments) if isinstance(arguments, dict) else None
+def _introduction(prose: str) -> str:
+    """Give the last line with words in it."""
+    return next((line for line in reversed(prose.splitlines()) if line.strip()), "")
 
 
-def _fenced(text: str) -> _Found | None:
-    """Calls between three backticks."""
-    opened = _FENCE.match(text)
-    return _wrapped(text[opened.end() :], "```") if opened else None
-
-
-def _tagged(text: str) -> _Found | None:
-    """Calls between `<tool_call>` and `</tool_call>`."""
-    return _wrapped(text[len("<tool_call>") :], "</tool_call>") if text.startswith("<tool_call>") else None
-
-
-def _wrapped(text: str, closer: str) -> _Found | None:
-    """Read calls up to `closer`, which a model may leave out at its very end."""
-    found, rest = list[tuple[str, dict[str, object]]](), text.lstrip()
-    while rest and not rest.startswith(closer):
-        part = _any(rest)
-        if part is None:
-            return None
-        found += part[0]
-        rest = part[1].lstrip()
-    return (found, rest.removeprefix(closer)) if found else None
-
-
-def _function(text: str) -> _Found | None:
-    """`<function=name><parameter=key>value</parameter></function>`."""
-    whole = _FUNCTION.match(text)
-    if not whole:
-        return None
-    body = whole[2].strip()
-    if body and not (body.startswith("<parameter=") and body.endswith("</parameter>")):
-        return None
-    given = {part[1]: part[2].removeprefix("\n").removesuffix("\n") for part in _PARAMETER.finditer(body)}
-    return [(whole[1], dict[str, object](given))], text[whole.end() :]
-
-
-SHAPES: tuple[Callable[[str], _Found | None], ...] = (_json, _fenced, _tagged, _function)
-"""Each reads calls at the very start of a text, or gives None."""
+def _fits(call: Call, tools: Sequence[ToolSpec]) -> bool:
+    name, given = call
+    parameters = next(spec.parameters for spec in tools if spec.name == name)
+    known, needed = parameters.get("properties"), parameters.get("required")
+    lacking = set(needed if isinstance(needed, list) else ()) - given.keys()
+    return not lacking and isinstance(known, dict) and given.keys() <= known.keys()

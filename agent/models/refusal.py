@@ -24,10 +24,12 @@ LONGEST = 300
 """Characters of a server's own words that we pass on."""
 
 _OVERFLOW = re.compile(
-    r"context[_ ](length|window|size)|(maximum|max|available|exceeds?|the) context|exceed_context|maximum prompt length"
-    r"|prompt is too long|input is too long|too many (input )?tokens|input token count|prompt token count"
-    r"|maximum (model length|number of tokens)|exceeded model token|reduce (the length of|your message)"
-    r"|inputs? length and .?max_tokens|tokens to keep from|request_too_large|request entity too large",
+    r"context[_ ](length|window|size|limit)|(maximum|max|available|exceeds?) context|exceed_context"
+    r"|context the overflows|maximum prompt length|prompt (is )?too long|input is too long|too many (input )?tokens"
+    r"|token (count|limit) .{0,40}exceed|range of input length|maximum (model length|number of tokens)"
+    r"|(input|prompt) (length |tokens? )?(exceeds?|is longer than) .{0,30}(max|limit|length)|exceeded model token"
+    r"|reduce (the length of|your (message|prompt))|inputs?.{0,2} (length and|tokens \+) .?max_(new_)?tokens"
+    r"|tokens to keep from|request_too_large|request entity too large",
     re.IGNORECASE,
 )
 _NO_TOOLS = re.compile(
@@ -43,7 +45,8 @@ _NO_KEY = re.compile(
     r"invalid_api_key|(incorrect|invalid) api key|api key not valid|api key .{0,20}missing", re.IGNORECASE
 )
 _NO_CREDIT = re.compile(
-    r"insufficient_quota|insufficient (balance|credit)|credit balance is too low|check your plan", re.IGNORECASE
+    r"insufficient_quota|insufficient (balance|credit)|credit balance is too low|check your plan|out of credits",
+    re.IGNORECASE,
 )
 _SECRET = re.compile(r"\b(sk|gsk|pk|xai|rk)[-_][\w*.-]{6,}|AIza[\w-]{10,}|Bearer\s+\S+", re.IGNORECASE)
 
@@ -57,7 +60,7 @@ def refusal(status: int, text: str, *, model: str, place: str, retry_after: floa
         return Unauthorized(f"{model}: {place} refused the key{said}; check the provider's API key variable")
     if status == HTTPStatus.NOT_FOUND or (status in (400, 422) and _NO_MODEL.search(text)):
         return NoSuchModel(f"{model}: {place} does not know this model{said}; check its name and the API base")
-    if status in (402, 429) and (status == HTTPStatus.PAYMENT_REQUIRED or _NO_CREDIT.search(text)):
+    if status == HTTPStatus.PAYMENT_REQUIRED or (status in (400, 429) and _NO_CREDIT.search(text)):
         return Refused(f"{model}: the account at {place} has no credit left{said}; check its plan and billing")
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return RateLimited(f"{model}: too many requests to {place}{said}; wait a little and try again", retry_after)
@@ -76,7 +79,10 @@ def complaint(error: object, *, model: str, place: str) -> ModelError:
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, int | str) and str(code).isdigit() and int(code) >= HTTPStatus.BAD_REQUEST:
         return refusal(int(code), text, model=model, place=place)
-    for words, status in (("rate_limit|too many requests", 429), ("overloaded|server_error|unavailable", 503)):
+    for words, status in (
+        ("rate_limit|too many requests", 429),
+        ("overloaded|server_error|api_error|unavailable", 503),
+    ):
         if re.search(words, text, re.IGNORECASE):
             return refusal(status, text, model=model, place=place)
     found = refusal(HTTPStatus.BAD_REQUEST, text, model=model, place=place)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ogcode.agent.model import Broken, ModelError, Refused
-from ogcode.agent.models.refusal import quoted, refusal, wait_of
+from ogcode.agent.models.refusal import complaint, quoted, refusal, wait_of
 
 if TYPE_CHECKING:
     import httpx
@@ -35,7 +35,17 @@ class NotListening(Broken):
 class Wire:
     """An endpoint and how to speak to it; errors name the model and the place, never the key."""
 
-    def __init__(self, base: str, *, model: str, key: str = "", advice: str = "check the API base") -> None:
+    def __init__(
+        self,
+        base: str,
+        *,
+        model: str,
+        key: str = "",
+        headers: Mapping[str, str] | None = None,
+        advice: str = "check the API base",
+        idle: float = IDLE,
+    ) -> None:
+        """`headers` are those that carry the key and what else the endpoint wants; without them it is a bearer's."""
         try:
             parts = urlsplit(base)
         except ValueError as error:
@@ -44,9 +54,12 @@ class Wire:
         self.model = model
         self.place = parts.netloc.rpartition("@")[2] + parts.path.rstrip("/")
         self.host = parts.hostname or ""
-        self._headers = {"accept-encoding": "identity"} | ({"authorization": f"Bearer {key}"} if key else {})
+        if headers is None:
+            headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._headers = {"accept-encoding": "identity", **headers}
         self._key = key
         self._advice = advice
+        self._idle = idle
         self._client: tuple[AbstractEventLoop, httpx.AsyncClient] | None = None
 
     async def lines(self, path: str, body: Mapping[str, object]) -> AsyncGenerator[str]:
@@ -77,9 +90,10 @@ class Wire:
         """
         import httpx
 
+        client = self._open()  # first: to load it takes a while, which is not the endpoint's
         try:
             async with timeout(seconds):
-                response = await self._open().request(
+                response = await client.request(
                     "GET" if body is None else "POST",
                     self.base + path,
                     content=None if body is None else _encoded(body),
@@ -104,7 +118,7 @@ class Wire:
         if self._client and self._client[0] is loop:
             return self._client[1]
         loopback = is_loopback(self.host)
-        waits = httpx.Timeout(IDLE, connect=CONNECT, read=None if is_near(self.host) else IDLE, pool=None)
+        waits = httpx.Timeout(self._idle, connect=CONNECT, read=None if is_near(self.host) else self._idle, pool=None)
         try:
             client = httpx.AsyncClient(
                 headers=self._headers,
@@ -138,6 +152,27 @@ class Wire:
         asked = wait_of(response.headers, datetime.now(UTC))
         return refusal(response.status_code, text, model=self.model, place=self.place, retry_after=asked)
 
+    def read(self, text: str) -> dict[str, object]:
+        """Read one JSON object of a stream.
+
+        Raises:
+            Broken: it is none.
+        """
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise Broken(
+                f"{self.model}: {self.place} sent what is not JSON ({quoted(text[:80])}); try again"
+            ) from error
+        if not isinstance(found, dict):
+            raise Broken(f"{self.model}: {self.place} sent what is not an object ({quoted(text[:80])}); try again")
+        return found
+
+    def complaint(self, error: object) -> ModelError:
+        """Name what an error object inside a stream that began well means."""
+        told = json.loads(self.hide(json.dumps(error, ensure_ascii=False)))
+        return complaint(told, model=self.model, place=self.place)
+
     def hide(self, text: str) -> str:
         """Take the key out of a server's words; what stands where none is needed ("x", "none") is no secret."""
         return text.replace(self._key, "…") if len(self._key) >= SECRET else text
@@ -159,7 +194,7 @@ class Wire:
             case httpx.ConnectError():
                 return Broken(f"{self.model}: {self.place} can't be reached ({quoted(str(error))}); {self._advice}")
             case httpx.TimeoutException():
-                return Broken(f"{self.model}: {self.place} sent nothing for {IDLE:g} s; try again")
+                return Broken(f"{self.model}: {self.place} sent nothing for {self._idle:g} s; try again")
             case _:
                 return Broken(f"{self.model}: the connection to {self.place} broke off; try again")
 
