@@ -50,6 +50,14 @@ class Steered:
 
 
 @dataclass(frozen=True, slots=True)
+class SummedUp:
+    """The turn has outgrown its window: the model goes on from this text in the place of its older steps."""
+
+    text: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class ToolStarted:
     call: ToolCall
 
@@ -101,6 +109,7 @@ Event = (
     | Waiting
     | Answered
     | Steered
+    | SummedUp
     | ToolStarted
     | ToolFinished
     | Nested
@@ -131,7 +140,12 @@ class Progress:
         self._partial = ""
         self._sent = 0
         self._first_input = 0
-        self._last_context = 0
+        self._last_input = 0
+        self._grown = 0
+        self._said = 0
+        """What its last answer came to in tokens: it is in no request yet."""
+        self._added = 0
+        """Bytes that the next request holds and the last one did not."""
 
     def add(self, event: Event) -> None:
         match event:
@@ -139,23 +153,41 @@ class Progress:
                 self._partial += text
             case Retrying():
                 self._partial = ""
-            case Answered(text, _, usage):
+            case Answered(text, calls, usage):
                 self._partial = ""
                 self._answer = text or self._answer
-                self.requests += 1
                 self.usage += usage
                 self._sent += usage.input_tokens
                 self._first_input = self._first_input or usage.input_tokens
-                self._last_context = usage.tokens
+                self._grow(usage, sum(map(_bytes, (text, *(call.arguments for call in calls)))))
+                self.requests += 1
             case Steered(text):
                 self.steered.append(text)
+                self._added += _bytes(text)
             case ToolStarted(call):
                 self._running[call.id] = call
-            case ToolFinished(call, _, failed):
+            case ToolFinished(call, output, failed):
                 self._running.pop(call.id, None)
                 self.steps.append(Step(call.name, call.arguments, failed))
+                self._added += _bytes(output)
+            case SummedUp(text, usage):
+                self._answer = text or self._answer
+                self.usage += usage
+                self._sent += usage.input_tokens
             case Nested(_, Answered(_, _, usage)):
                 self.usage += usage
+
+    def _grow(self, usage: Usage, said: int) -> None:
+        """Add what the history of the turn has grown by since the last request.
+
+        By what the provider counted; where older steps were left out of the request, by bytes / 4.
+        """
+        if self.requests:
+            counted, estimated = usage.input_tokens - self._last_input, self._added // 4
+            self._grown += counted if 2 * counted >= estimated else estimated
+        self._last_input = usage.input_tokens
+        self._said = usage.output_tokens - usage.reasoning_tokens if usage.output_tokens else said // 4
+        self._added = said
 
     def unanswered(self) -> tuple[ToolFinished, ...]:
         """Give the calls that were cut short the answers that they will not get any more."""
@@ -173,6 +205,10 @@ class Progress:
             self.requests,
             self._sent,
             self._first_input,
-            self._last_context,
+            self._grown + self._said,
             tuple(self.steered),
         )
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

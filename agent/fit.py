@@ -1,19 +1,20 @@
-"""Make a turn that grows fit its window: the oldest tool results become stubs."""
+"""What fits into a window: the shares of an answer and of a tool's output, and what a request weighs."""
 
 import json
+import re
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from ogcode.agent import tokens
 from ogcode.agent.model import ToolSpec
 from ogcode.agent.turn import Message
 
-KEEP = 2
-"""The newest tool results that are never replaced."""
-
-
 SMALL = 32_768
 """Tokens; a window below this is shared out: a quarter of it, at most 2,048, is kept for the answer."""
+IMAGE = 1_600
+"""Tokens that a picture is taken for."""
+
+_NUMBER = re.compile(r"\d\d+")
 
 
 def reserve(window: int, output: int | None) -> int | None:
@@ -21,50 +22,80 @@ def reserve(window: int, output: int | None) -> int | None:
     return output if output or window >= SMALL else min(2048, window // 4)
 
 
+def share(window: int, most: int) -> int:
+    """Bound one tool result in bytes: a sixth of the window, so that two and the way to them fit into a small one."""
+    return min(most, window // 6 * 3)
+
+
 def size(messages: Sequence[Message], specs: Sequence[ToolSpec]) -> int:
-    """Bound the tokens of a request from above: UTF-8 bytes / 3."""
-    text = sum(
-        len(message.content.encode("utf-8", "replace")) + sum(len(call.arguments) + 40 for call in message.calls) + 12
-        for message in messages
-    )
-    return (text + sum(len(json.dumps(asdict(spec))) for spec in specs)) // 3
+    """Estimate the tokens of a request quickly: UTF-8 bytes / 3, which is much for prose and little for digits."""
+    return (sum(map(_bytes, messages)) + sum(len(json.dumps(asdict(spec))) for spec in specs)) // 3
 
 
-def fits(messages: Sequence[Message], specs: Sequence[ToolSpec], room: int) -> bool:
-    """Tell whether a request fits: by the quick bound, and only near the limit by an exact count.
+class Scale:
+    """Weighs requests: by a bound that can't be wrong, and only near the limit by a count.
 
-    Models have vocabularies of their own, often smaller ones, so a quarter is added to what ours counts.
+    Models have vocabularies of their own. Many have a token for each digit, so that is what a digit is taken for; what
+    else differs from ours is learnt from what the provider counted. Until then a quarter is added.
     """
-    bound = size(messages, specs)
-    if bound <= room or bound // 3 > room:  # far above: not worth the count
-        return bound <= room
-    texts = [text for each in messages for text in (each.content, *(call.arguments for call in each.calls))]
-    exact = tokens.count("\n".join([*texts, *(json.dumps(asdict(spec)) for spec in specs)])) + 12 * len(messages)
-    return exact * 5 // 4 <= room
+
+    def __init__(self, specs: Sequence[ToolSpec]) -> None:
+        self._specs = specs
+        self._tools = [Message("system", json.dumps(asdict(spec))) for spec in specs]
+        self._known = dict[Message, int]()
+        self._last: tuple[Sequence[Message], int] | None = None
+        self._factor = 0.0
+        """The most that the provider has found in a request for each of our tokens; 0 is not known."""
+
+    def learn(self, request: Sequence[Message], counted: int) -> None:
+        """Take note of how many tokens the provider found in a request; 0 is not known."""
+        if counted:
+            self._last = request, counted
+
+    def fits(self, request: Sequence[Message], room: int) -> bool:
+        """Tell whether a request keeps within so many tokens."""
+        # No token is shorter than a byte; the system text and the tools are prose.
+        pictures = IMAGE * sum(len(message.images) for message in request)
+        if size(request[:1], self._specs) + sum(map(_bytes, request[1:])) + pictures <= room:
+            return True
+        return self._fits([*self._tools, *request], room)
+
+    def fits_bare(self, request: Sequence[Message], room: int) -> bool:
+        """Tell whether a request without tools does."""
+        return sum(map(_bytes, request)) <= room or (size(request, ()) <= 2 * room and self._fits(request, room))
+
+    def weight(self, messages: Sequence[Message]) -> int:
+        """Count the tokens of messages by o200k_base, each digit as one, in the form in which they go over the wire."""
+        for message in messages:
+            if message not in self._known:
+                text = _wire(message)
+                split = sum(len(digits) - (len(digits) + 2) // 3 for digits in _NUMBER.findall(text))
+                self._known[message] = tokens.count(text) + split + IMAGE * len(message.images)
+        return sum(self._known[message] for message in messages)
+
+    def _fits(self, request: Sequence[Message], room: int) -> bool:
+        if self._last:
+            told, counted = self._last
+            self._factor = min(2.0, max(1.0, self._factor, counted / self.weight([*self._tools, *told])))
+            self._last = None
+        return self.weight(request) * (self._factor or 1.25) <= room
 
 
-def fitted(
-    messages: tuple[Message, ...], specs: Sequence[ToolSpec], window: int, output: int | None = None
-) -> tuple[Message, ...] | None:
-    """Return the request with as few stubs as it takes, or None when stubs are not enough.
-
-    The user's message and the calls themselves always stay.
-    """
-    room = window - min(output or 2048, window // 4)
-    results = [place for place, message in enumerate(messages) if message.role == "tool"]
-    replaceable = results[:-KEEP] if len(results) > KEEP else []
-    request = list(messages)
-    for place in [-1, *replaceable]:
-        if place >= 0:
-            request[place] = _stub(request[place])
-        if fits(request, specs, room):
-            return tuple(request)
-    return None
+def _bytes(message: Message) -> int:
+    texts = (message.content, message.thought, *(call.arguments for call in message.calls))
+    return sum(len(text.encode("utf-8", "replace")) for text in texts) + 40 * len(message.calls) + 12
 
 
-def _stub(message: Message) -> Message:
-    lines = message.content.count("\n") + 1
-    return replace(
-        message,
-        content=f"[{lines} lines of {message.name} left out to save room; call it again if you need them]",
-    )
+def _wire(message: Message) -> str:
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in message.calls
+    ]
+    row = {
+        "role": message.role,
+        "content": message.content,
+        "tool_calls": calls,
+        "tool_call_id": message.call_id,
+        "thought": message.thought,
+    }
+    return json.dumps({key: value for key, value in row.items() if value}, ensure_ascii=False)

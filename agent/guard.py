@@ -1,12 +1,16 @@
 """Notice a model that goes round in circles: say so to it once, then stop it."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ogcode.agent.turn import Message
+from ogcode.agent.arguments import shown
+from ogcode.agent.turn import Message, ToolCall
 
 CYCLES = 3
 LONGEST = 4
+GARBLED = 3
+"""Answers in a row with nothing but malformed calls after which a turn ends."""
 NUDGE = "\n(The same as before: making this call again will not help. Do something else, or answer.)"
 
 
@@ -17,15 +21,17 @@ def repeats(history: Sequence[Message], cycles: int = CYCLES) -> bool:
     """
     since = max((place for place, message in enumerate(history) if message.role == "user"), default=0)
     asked = {call.id: call for message in history[since:] for call in message.calls}
-    done = [
-        (asked[message.call_id].name, asked[message.call_id].arguments, message.content)
-        for message in history[since:]
-        if message.role == "tool" and message.call_id in asked
-    ]
+    results = [each for each in history[since:] if each.role == "tool" and each.call_id in asked][-cycles * LONGEST :]
+    done = [(_plain(asked[each.call_id]), each.content) for each in results]
     return any(
         len(done) >= cycles * period and done[-period:] * cycles == done[-cycles * period :]
         for period in range(1, LONGEST + 1)
     )
+
+
+def _plain(call: ToolCall) -> tuple[str, str]:
+    """Tell calls apart by what they ask for, not by how it is written."""
+    return call.name, json.dumps(shown(call.arguments), sort_keys=True)
 
 
 def nudged(history: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -1,9 +1,11 @@
 """One turn: ask, do what was asked for, ask again, until the model has answered."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from itertools import count
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, groupby
 
+from ogcode.agent.arguments import mended, sendable
 from ogcode.agent.events import (
     Answered,
     Emit,
@@ -12,20 +14,45 @@ from ogcode.agent.events import (
     ReasoningDelta,
     Retrying,
     Steered,
+    SummedUp,
     TextDelta,
     ToolFinished,
     ToolStarted,
     Waiting,
+    Warned,
 )
-from ogcode.agent.fit import fitted, reserve
-from ogcode.agent.guard import nudged, repeats
-from ogcode.agent.model import Delayed, Finished, Model, Options, Reasoning, Restarted, Text, ToolSpec, priced
-from ogcode.agent.tool import Tool, ToolError
+from ogcode.agent.fit import reserve
+from ogcode.agent.guard import GARBLED, nudged, repeats
+from ogcode.agent.model import (
+    Delayed,
+    Finished,
+    Model,
+    ModelError,
+    Options,
+    Reasoning,
+    Restarted,
+    Text,
+    ToolSpec,
+    priced,
+)
+from ogcode.agent.stubs import changed_files
+from ogcode.agent.summary import TIMES, accepted, output, summary_request
+from ogcode.agent.tool import Malformed, Tool, ToolError
 from ogcode.agent.turn import Cause, Limits, Message, Opening, ToolCall, Turn, Usage, Verdict
+from ogcode.agent.view import View
 
 Approve = Callable[[ToolCall], Awaitable[Verdict]]
 Steering = Callable[[], Sequence[str]]
 """Hands over what the user has said since it was last asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The shape that an answer must have; one that has not is asked for again, once."""
+
+    schema: Mapping[str, object]
+    wrong: Callable[[str], str]
+    """Tells the model what is wrong with an answer; empty where nothing is."""
 
 
 async def run_turn(
@@ -38,6 +65,7 @@ async def run_turn(
     limits: Limits,
     steering: Steering = tuple,
     options: Options = Options(),  # noqa: B008  # frozen
+    form: Form | None = None,
     progress: Progress | None = None,
 ) -> Turn:
     """Run one turn to its end. Owns no state; `progress` is the caller's, for what tools spend besides.
@@ -50,6 +78,9 @@ async def run_turn(
     history = opening.messages()
     progress = progress or Progress(opening.request)
     options = replace(options, max_output=reserve(model.window, options.max_output))
+    view = View(specs, model.window, options.max_output)
+
+    garbled = 0
 
     def report(event: Event) -> None:
         progress.add(event)
@@ -59,29 +90,71 @@ async def run_turn(
         for text in steering():
             report(Steered(text))
             history = (*history, Message("user", text))
-        request = fitted(nudged(history), specs, model.window, options.max_output)
+        request = await _fitted(view, nudged(history), model, options, progress, report)
         if request is None:
-            return progress.turn("limit", "window", f"the turn outgrew the window of {model.window} tokens")
-        reply, reason = await _ask(model, request, specs, options, report)
-        reply = replace(reply, calls=_unique(reply.calls, history))
+            return progress.turn("limit", "window", _outgrown(model.window, progress))
+        reply, end = await _ask(model, request, specs, options, report)
+        reply = replace(reply, calls=_unique([mended(call) for call in reply.calls], history))
         report(reply)
-        history = (*history, Message("assistant", reply.text, reply.calls))
-        if reason == "length":
+        view.learn(reply.usage)
+        history = (*history, Message("assistant", reply.text, tuple(map(sendable, reply.calls)), thought=end.thought))
+        if end.reason == "length":
             return progress.turn("limit", "tokens", "the answer was cut at the model's output limit")
+        if not reply.calls and form and options.schema is None and (wrong := form.wrong(reply.text)):
+            history, options = (*history, Message("user", wrong)), replace(options, schema=form.schema)
+            continue
         if not reply.calls:
             silent = not reply.text.strip() and not progress.steps
             return progress.turn("failed", "provider", "the model gave no answer") if silent else progress.turn("done")
-        for call in reply.calls:
-            history = (*history, await _answer(call, held, approve, report))
+        garbled += 1
+        for calls in _side_by_side(reply.calls, held):
+            for answer, understood in await _answers(calls, held, approve, report):
+                history, garbled = (*history, answer), 0 if understood else garbled
+        if garbled >= GARBLED:
+            return progress.turn("limit", "loop", f"the model's calls were malformed {garbled} times in a row")
         if repeats(history):
             return progress.turn("limit", "loop", "the model repeated the same calls without getting further")
     return progress.turn("limit", cause, f"the limit of this turn was reached: {cause}")
 
 
+async def _fitted(
+    view: View, history: Sequence[Message], model: Model, options: Options, progress: Progress, report: Emit
+) -> Sequence[Message] | None:
+    """Make the next request fit: by stubs, then by a summary of the model's own, then by a line for each old step."""
+    changed = changed_files(progress.steps)
+    request = view.request(history, changed)
+    if request or view.summaries >= TIMES or not (steps := view.old_steps(history)):
+        return request or view.squeezed(history, changed)
+    report(Waiting("summing up the turn so far, to make room"))
+    words = "\n\n".join([progress.request, *progress.steered])
+    asking = summary_request(view, words, steps, changed)
+    summary, why = "", "the model gave nothing"
+    try:
+        said, _ = await _ask(model, asking, (), replace(options, max_output=output(model.window)), _silently(report))
+        summary = accepted(said.text, model.window)
+        report(SummedUp(summary, said.usage))
+    except ModelError as error:
+        why = str(error)
+    if not summary:
+        report(Warned(f"the turn so far could not be summed up ({why}): its older steps are told in a line each"))
+    view.sum_up(history, summary)
+    return view.request(history, changed) or view.squeezed(history, changed)
+
+
+def _silently(report: Emit) -> Emit:
+    """Let only that through which is no part of an answer."""
+
+    def emit(event: Event) -> None:
+        if isinstance(event, Retrying | Waiting):
+            report(event)
+
+    return emit
+
+
 async def _ask(
     model: Model, request: Sequence[Message], specs: Sequence[ToolSpec], options: Options, report: Emit
-) -> tuple[Answered, str]:
-    text, calls, reason, usage = "", list[ToolCall](), "stop", Usage()
+) -> tuple[Answered, Finished]:
+    text, calls, end = "", list[ToolCall](), Finished("stop", Usage())
     async for delta in model.stream(request, specs, options=options):
         match delta:
             case Text(piece):
@@ -96,26 +169,52 @@ async def _ask(
                 report(Retrying(why, seconds))
             case Delayed(why):
                 report(Waiting(why))
-            case Finished(reason, usage):
-                pass
-    return Answered(text, () if reason == "length" else tuple(calls), priced(usage, model)), reason
+            case Finished():
+                end = delta
+    return Answered(text, () if end.reason == "length" else tuple(calls), priced(end.usage, model)), end
 
 
-async def _answer(call: ToolCall, held: dict[str, Tool], approve: Approve, report: Emit) -> Message:
-    """Run one call. Every call gets its answer, whatever becomes of it."""
+def _side_by_side(calls: Sequence[ToolCall], held: Mapping[str, Tool]) -> Iterator[Sequence[ToolCall]]:
+    """Put calls together that only read, as far as they follow each other; all others keep their place in the order."""
+    for reads, some in groupby(calls, lambda call: call.name in held and held[call.name].effect == "read"):
+        together = tuple(some)
+        yield from (together,) if reads else ((call,) for call in together)
+
+
+async def _answers(
+    calls: Sequence[ToolCall], held: Mapping[str, Tool], approve: Approve, report: Emit
+) -> Sequence[tuple[Message, bool]]:
+    """Run calls at the same time; what is asked for is asked one after the other."""
+    asking = asyncio.Lock()
+
+    async def one_by_one(call: ToolCall) -> Verdict:
+        async with asking:
+            return await approve(call)
+
+    running = [asyncio.ensure_future(_answer(call, held, one_by_one, report)) for call in calls]
+    try:
+        return [await each for each in running]
+    finally:
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _answer(call: ToolCall, held: Mapping[str, Tool], approve: Approve, report: Emit) -> tuple[Message, bool]:
+    """Run one call, and tell whether it made sense. Every call gets its answer, whatever becomes of it."""
     report(ToolStarted(call))
     try:
         if call.name not in held:
-            raise ToolError(f"there is no tool named {call.name}; there are {', '.join(sorted(held))}")
+            raise Malformed(f"there is no tool named {call.name}; there are {', '.join(sorted(held))}")
         arguments = held[call.name].arguments(call.arguments)
         verdict = await approve(call)
         if not verdict.allowed:
             raise ToolError(f"not allowed: {verdict.reason}")
-        output, failed = await held[call.name].function(**arguments), False
+        output, failed, understood = await held[call.name].function(**arguments), False, True
     except ToolError as error:
-        output, failed = f"error: {error}", True
+        output, failed, understood = f"error: {error}", True, not isinstance(error, Malformed)
     report(ToolFinished(call, output, failed))
-    return Message("tool", output, call_id=call.id, name=call.name)
+    return Message("tool", output, call_id=call.id, name=call.name), understood
 
 
 def _reached(limits: Limits, progress: Progress) -> Cause:
@@ -126,6 +225,12 @@ def _reached(limits: Limits, progress: Progress) -> Cause:
     if limits.cost is not None and (progress.usage.cost or 0.0) >= limits.cost:
         return "cost"
     return ""
+
+
+def _outgrown(window: int, progress: Progress) -> str:
+    if not progress.requests:
+        return f"the message does not fit into the window of {window:,} tokens; shorten it, or put it into a file"
+    return f"the turn outgrew the window of {window:,} tokens; say continue to go on from here"
 
 
 def _unique(calls: Sequence[ToolCall], history: Sequence[Message]) -> tuple[ToolCall, ...]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import pytest
 
 from ogcode.agent.events import Answered, Event, Progress, Retrying, TextDelta, ToolFinished, ToolStarted, ignore
-from ogcode.agent.fit import fits, fitted, size
+from ogcode.agent.fit import Scale
 from ogcode.agent.guard import NUDGE, repeats
 from ogcode.agent.loop import run_turn
 from ogcode.agent.model import Broken
@@ -15,6 +15,7 @@ from ogcode.agent.models.patient import Patient
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.tool import Tool, ToolError, tool
 from ogcode.agent.turn import Limits, Message, Opening, Step, ToolCall, Usage, Verdict
+from ogcode.agent.view import View
 
 FREE = Limits()
 
@@ -64,11 +65,11 @@ async def test_a_call_runs_and_its_result_goes_back() -> None:
     [
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ("[1]", "must be a JSON object"),
+        ("[1]", "a list instead of an object"),
         ("{}", "needs text"),
         ('{"text": 3}', "must be a string"),
         ('{"text": "a", "tmes": 2}', "did you mean 'times'"),
-        ('{"text": "a", "times": "many"}', "must be a integer"),
+        ('{"text": "a", "times": "many"}', "must be an integer"),
         ('{"text": "a", "tone": "mid"}', "must be one of low, high"),
         ('{"text": ""}', "give a text"),
     ],
@@ -165,29 +166,25 @@ async def test_the_oldest_results_become_stubs_before_a_window_is_exceeded() -> 
     model = ScriptedModel(*calls, "done", window=8192)
     turn = await run_turn(opening("keep me"), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
     assert turn.outcome == "done"
-    assert all(fits(asked, [shout.spec], 8192 - 2048) for asked in model.asked)
+    assert all(Scale([]).weight(asked) <= 8192 - 2048 for asked in model.asked)
     assert all(asked[1].content == "keep me" for asked in model.asked)
     assert "left out to save room" in model.asked[-1][3].content
 
 
 def test_near_the_limit_tokens_are_counted_and_nothing_is_left_out_too_early() -> None:
-    call = ToolCall("c", "read", "{}")
-    results = [Message("tool", "the quick brown fox jumps over it " * 200, call_id="c", name="read") for _ in range(3)]
-    messages = (*opening("go").messages(), Message("assistant", "", (call,)), *results)
-    assert size(messages, []) > 6144
-    assert fitted(messages, [], 8192) == messages
-    assert fitted(messages, [], 5000) != messages
+    messages = opening("go").messages()
+    for number in range(3):
+        call = ToolCall(f"c{number}", "read", "{}")
+        result = Message("tool", "the quick brown fox jumps over it " * 120, call_id=call.id, name="read")
+        messages = (*messages, Message("assistant", "", (call,)), result)
+    assert View([], 8192).request(messages, ()) == messages
+    assert View([], 3500).request(messages, ()) != messages
 
 
 async def test_a_turn_that_can_not_fit_ends_as_limited_by_the_window() -> None:
     model = ScriptedModel("never", window=2000)
     turn = await run_turn(opening("a1 b2 " * 2000), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=FREE)
     assert (turn.outcome, turn.cause) == ("limit", "window")
-
-
-def test_fitting_leaves_a_request_that_fits_as_it_is() -> None:
-    messages = opening("go").messages()
-    assert fitted(messages, [], 8192) == messages
 
 
 def test_a_call_that_was_cut_short_is_a_failed_step() -> None:
@@ -244,3 +241,98 @@ def test_a_turn_cut_short_keeps_the_text_so_far_and_no_tool_output() -> None:
     turn = progress.turn("interrupted")
     assert turn.answer == "half an ans"
     assert "SECRET" not in repr(turn)
+
+
+class Meeting:
+    """Calls that wait for each other: they come to an end only where they run at the same time."""
+
+    def __init__(self, size: int) -> None:
+        self.tools = (self._tool("read"), self._tool("write"))
+        self.order = list[str]()
+        self._size, self._there, self._all = size, 0, asyncio.Event()
+
+    def _tool(self, effect: Literal["read", "write"]) -> Tool:
+        async def function(text: str) -> str:
+            self.order.append(text)
+            self._there += 1
+            if self._there == self._size:
+                self._all.set()
+            if effect == "read":
+                await asyncio.wait_for(self._all.wait(), 10)
+            return text
+
+        function.__name__ = effect
+        return tool(effect=effect)(function)
+
+
+def saying(*calls: str) -> tuple[ToolCall, ...]:
+    parts = [call.split() for call in calls]
+    return tuple(ToolCall(f"c{n}", name, json.dumps({"text": text})) for n, (name, text) in enumerate(parts))
+
+
+async def test_calls_that_only_read_run_at_the_same_time_and_are_answered_in_order() -> None:
+    meeting, model = Meeting(3), ScriptedModel(saying("read a", "read b", "read c"), "ok")
+    turn = await run_turn(opening("go"), model=model, tools=meeting.tools, emit=ignore, approve=yes, limits=FREE)
+    assert turn.answer == "ok"
+    assert [message.content for message in model.asked[1][-3:]] == ["a", "b", "c"]
+
+
+async def test_a_call_that_changes_something_keeps_its_place_among_those_that_read() -> None:
+    meeting = Meeting(1)
+    model = ScriptedModel(saying("read a", "write b", "write c", "read d"), "ok")
+    await run_turn(opening("go"), model=model, tools=meeting.tools, emit=ignore, approve=yes, limits=FREE)
+    assert meeting.order == ["a", "b", "c", "d"]
+
+
+async def test_what_is_asked_for_is_asked_one_after_the_other() -> None:
+    asked, most = 0, 0
+
+    async def ask(call: ToolCall) -> Verdict:
+        nonlocal asked, most
+        asked += 1
+        most = max(most, asked)
+        await asyncio.sleep(0)
+        asked -= 1
+        return Verdict(True)
+
+    model = ScriptedModel(saying("read a", "read b", "read c"), "ok")
+    await run_turn(opening("go"), model=model, tools=Meeting(3).tools, emit=ignore, approve=ask, limits=FREE)
+    assert most == 1
+
+
+async def test_a_turn_that_is_interrupted_ends_all_calls_that_run() -> None:
+    ended, started = list[str](), asyncio.Event()
+
+    @tool(effect="read")
+    async def read(text: str) -> str:
+        """Wait for ever."""
+        try:
+            if text == "b":
+                started.set()
+            await asyncio.Event().wait()
+        finally:
+            ended.append(text)
+        return ""
+
+    model = ScriptedModel(saying("read a", "read b"), "ok")
+    turn = run_turn(opening("go"), model=model, tools=(read,), emit=ignore, approve=yes, limits=FREE)
+    running = asyncio.ensure_future(turn)
+    await started.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert sorted(ended) == ["a", "b"]
+
+
+async def test_a_fault_of_one_call_ends_the_others_and_the_turn() -> None:
+    @tool(effect="read")
+    async def read(text: str) -> str:
+        """Fail, or wait for ever."""
+        if text == "b":
+            raise OSError("broken")
+        await asyncio.Event().wait()
+        return ""
+
+    model = ScriptedModel(saying("read b", "read a"), "ok")
+    with pytest.raises(OSError, match="broken"):
+        await run_turn(opening("go"), model=model, tools=(read,), emit=ignore, approve=yes, limits=FREE)

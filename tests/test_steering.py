@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ogcode.agent.events import Event, Steered, ToolFinished, TurnFinished, ignore
-from ogcode.agent.fit import fitted
 from ogcode.agent.guard import repeats
 from ogcode.agent.loop import run_turn
 from ogcode.agent.memory.capture import Place
@@ -22,6 +21,7 @@ from ogcode.agent.session import Keep, Session, Start
 from ogcode.agent.tool import tool
 from ogcode.agent.transcript import recollect
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Turn, Verdict
+from ogcode.agent.view import View
 from ogcode.tui.earlier import Choice, finish_open_turns
 from ogcode.tui.place import Here, look_around
 from ogcode.tui.wiring import Opened, open_session
@@ -114,7 +114,7 @@ def test_the_users_words_stay_however_small_the_window() -> None:
         for number, size in enumerate((90_000, 1, 1))
     ]
     history = (Message("user", "FIRST-WORDS"), *results[0], Message("user", "STEERED-WORDS"), *results[1], *results[2])
-    request = fitted(history, (), 4_096)
+    request = View((), 4_096).request(history, ())
     assert request
     assert [message.content for message in request if message.role == "user"] == ["FIRST-WORDS", "STEERED-WORDS"]
 
