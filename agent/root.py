@@ -52,16 +52,35 @@ def find_root(folder: Path, home: Path | None) -> Root:
     return _root(folder, folder, home)
 
 
+def worktree_folders(top: Path) -> tuple[Path, Path] | None:
+    """Give the git folder of a worktree and the one it shares; None where the repository does not know it."""
+    folders = _pointed_at(top / ".git", top)
+    return folders if folders and _knows(*folders, top / ".git") else None
+
+
 def _linked(place: Path, entry: Path, home: Path | None) -> Root:
     """Follow the `.git` file of a worktree or a submodule."""
-    gitdir = _pointer(entry, "gitdir:", place)
-    common = _pointer(gitdir / "commondir", "", gitdir) if gitdir else None
-    if gitdir is None or common is None:
+    folders = _pointed_at(entry, place)
+    if folders is None:
         return _root(place, place, home)  # a submodule, or a file that points nowhere
-    back = _pointer(gitdir / "gitdir", "", gitdir)
-    if back != entry.resolve() or common not in gitdir.parents or not _is_repository(common):
+    common = folders[1]
+    if not _knows(*folders, entry):
         return _root(place, place, home, sound=False)
     return _root(common.parent if common.name == ".git" else common, place, home)
+
+
+def _pointed_at(entry: Path, place: Path) -> tuple[Path, Path] | None:
+    gitdir = _pointer(entry, "gitdir:", place)
+    common = _pointer(gitdir / "commondir", "", gitdir) if gitdir else None
+    return (gitdir, common) if gitdir and common else None
+
+
+def _knows(gitdir: Path, common: Path, entry: Path) -> bool:
+    return (
+        _pointer(gitdir / "gitdir", "", gitdir) == entry.resolve()
+        and common in gitdir.parents
+        and _is_repository(common)
+    )
 
 
 def _root(path: Path, top: Path, home: Path | None, *, sound: bool = True) -> Root:

@@ -28,57 +28,135 @@ class Ended:
     left: int = 0
     """Processes that were still running in the background and were ended."""
 
+    def told(self) -> list[str]:
+        """Say it to the model, a line each; nothing where all went well."""
+        told = [f"[{self.left} still running in the background: ended]"] if self.left else []
+        if self.code < 0:
+            told.append(f"exit {128 - self.code} ({signal.strsignal(-self.code) or 'signal'})")
+        elif self.code:
+            told.append(f"exit {self.code}")
+        return told
 
-async def run(
-    command: Sequence[str], feed: Callable[[bytes], bool], *, cwd: Path, environ: Mapping[str, str], seconds: float
-) -> Ended:
-    """Run a command without input and feed on what it prints until the process ends, or `feed` says no.
+
+class Running:
+    """A process that was started without input, with all that it starts; `feed` gets what they print.
 
     It is the process that is waited for, not its output: a child in the background may hold that open for ever.
+    A `keeper` only keeps what it was started for, as a sandbox does: on a timeout it is the others that are told.
 
     Raises:
         OSError: it could not be started.
         ValueError: a word of it holds what no program can be given.
     """
-    _hide_environment()
-    mark = secrets.token_hex(8)
-    process, output = _start(command, cwd, {**environ, _MARK: mark})
-    loop, closed, enough = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
 
-    def pump() -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        feed: Callable[[bytes], bool],
+        *,
+        cwd: Path,
+        environ: Mapping[str, str],
+        keeper: bool = False,
+    ) -> None:
+        _hide_environment()
+        self._loop, self._feed, self._keeper = asyncio.get_running_loop(), feed, keeper
+        self._closed, self._enough = asyncio.Event(), asyncio.Event()
+        self._mark = secrets.token_hex(8)
+        self._process, self._output = _start(command, cwd, {**environ, _MARK: self._mark})
         try:
-            piece = os.read(output, 65_536)
+            self._avenger = _Avenger(self._process.pid, self._mark)
+        except OSError:
+            _end(self._process, self._mark)
+            os.close(self._output)
+            raise
+        self._loop.add_reader(self._output, self._pump)
+        self._open = True
+
+    @property
+    def code(self) -> int | None:
+        """As `subprocess` has it: negative for a signal, None while it runs."""
+        return self._process.poll()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until it ends or `feed` says no; tell whether that came in time."""
+        return await _within(seconds, self._ended())
+
+    async def terminate(self) -> None:
+        """Ask it to end, and give it a moment to."""
+        told = _kin(self._process.pid, self._mark) - {self._process.pid} if self._keeper else set[int]()
+        for pid in told:
+            _kill(pid, signal.SIGTERM)
+        if not told:
+            _signal(self._process.pid, signal.SIGTERM)
+        await self.wait(_TERM_SECONDS)
+
+    async def finish(self, *, timed_out: bool = False) -> Ended:
+        """End what is left once the last of its output has come."""
+        if not self._enough.is_set():
+            await _within(_SETTLE_SECONDS, self._settled())
+        left = _end(self._process, self._mark)
+        if not self._enough.is_set():
+            await _within(_SETTLE_SECONDS, self._closed.wait())
+        self._release()
+        return Ended(-signal.SIGKILL if self.code is None else self.code, timed_out, left)
+
+    def kill(self) -> None:
+        """End all of it at once, if that was not done."""
+        if self._open:
+            _end(self._process, self._mark)
+            self._release()
+
+    def _release(self) -> None:
+        self._open = False
+        self._avenger.dismiss()
+        if not self._loop.is_closed():
+            self._loop.remove_reader(self._output)
+        os.close(self._output)
+
+    def _pump(self) -> None:
+        try:
+            piece = os.read(self._output, 65_536)
         except BlockingIOError:
             return
         if not piece:
-            loop.remove_reader(output)
-            closed.set()
-        elif not feed(piece):
-            loop.remove_reader(output)
-            enough.set()
+            self._loop.remove_reader(self._output)
+            self._closed.set()
+        elif not self._feed(piece):
+            self._loop.remove_reader(self._output)
+            self._enough.set()
 
-    timed_out, left = False, 0
-    loop.add_reader(output, pump)
+    async def _ended(self) -> None:
+        while self._process.poll() is None and not self._enough.is_set():  # noqa: ASYNC110  # a thread outlives a cancel
+            await asyncio.sleep(_TICK)
+
+    async def _settled(self) -> None:
+        await self._closed.wait()
+        while _kin(self._process.pid, self._mark):  # noqa: ASYNC110  # nobody tells when they end
+            await asyncio.sleep(_TICK)
+
+
+async def run(
+    command: Sequence[str],
+    feed: Callable[[bytes], bool],
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    seconds: float,
+    keeper: bool = False,
+) -> Ended:
+    """Run a command without input and feed on what it prints until the process ends, or `feed` says no.
+
+    Raises:
+        OSError, ValueError: it could not be started.
+    """
+    running = Running(command, feed, cwd=cwd, environ=environ, keeper=keeper)
     try:
-        try:
-            async with asyncio.timeout(seconds):
-                await _ended(process, enough)
-        except TimeoutError:
-            timed_out = True
-            _signal(process.pid, signal.SIGTERM)
-            await _within(_TERM_SECONDS, _ended(process, enough))
-        if not enough.is_set():
-            await _within(_SETTLE_SECONDS, _settled(closed, process.pid, mark))
-        left = _end(process, mark)
-        if not enough.is_set():
-            await _within(_SETTLE_SECONDS, closed.wait())
-    except BaseException:
-        _end(process, mark)
-        raise
+        timed_out = not await running.wait(seconds)
+        if timed_out:
+            await running.terminate()
+        return await running.finish(timed_out=timed_out)
     finally:
-        loop.remove_reader(output)
-        os.close(output)
-    return Ended(process.returncode if process.returncode is not None else -signal.SIGKILL, timed_out, left)
+        running.kill()
 
 
 def program(name: str, path: str, *, outside: Path) -> Path | None:
@@ -123,38 +201,61 @@ def _start(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> tup
     return process, output
 
 
-async def _ended(process: subprocess.Popen[bytes], enough: asyncio.Event) -> None:
-    while process.poll() is None and not enough.is_set():  # noqa: ASYNC110  # a wait in a thread outlives a cancel
-        await asyncio.sleep(_TICK)
+class _Avenger:
+    """A shell that waits for the end of this process, however it comes, and then ends what it had started."""
+
+    _SCRIPT = (
+        'read -r _; kill -9 -- "-$0"; for each in $(grep -lsxz "$1" /proc/[0-9]*/environ); '
+        'do each=${each#/proc/}; kill -9 "${each%/environ}"; done'
+    )
+
+    def __init__(self, group: int, mark: str) -> None:
+        ours, self._held = os.pipe()
+        null = subprocess.DEVNULL
+        command = ["/bin/sh", "-c", self._SCRIPT, str(group), f"{_MARK}={mark}"]
+        environ = {"PATH": "/usr/bin:/bin"}
+        try:
+            self._shell = subprocess.Popen(
+                command, stdin=ours, stdout=null, stderr=null, env=environ, cwd="/", start_new_session=True
+            )
+        finally:
+            os.close(ours)
+
+    def dismiss(self) -> None:
+        self._shell.kill()
+        self._shell.wait()
+        os.close(self._held)
 
 
-async def _settled(closed: asyncio.Event, group: int, mark: str) -> None:
-    await closed.wait()
-    while _kin(group, mark):  # noqa: ASYNC110  # nobody tells when they end
-        await asyncio.sleep(_TICK)
-
-
-async def _within(seconds: float, awaited: Awaitable[object]) -> None:
-    with suppress(TimeoutError):
+async def _within(seconds: float, awaited: Awaitable[object]) -> bool:
+    try:
         async with asyncio.timeout(seconds):
             await awaited
+    except TimeoutError:
+        return False
+    return True
 
 
 def _end(process: subprocess.Popen[bytes], mark: str) -> int:
     """Kill the process, its group, and what left the group but carries the mark; tell how many were left."""
-    ended = set[int]()
+    ended, kept = set[int](), {process.pid}
     for _ in range(5):
         kin = _kin(process.pid, mark)
+        kept |= {pid for pid in kin if _is_first(pid)}
         _signal(process.pid, signal.SIGKILL)
         for pid in kin - ended:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+            _kill(pid, signal.SIGKILL)
         if not kin - ended:
             break
         ended |= kin
     with suppress(subprocess.TimeoutExpired):
         process.wait(0.1)
-    return len(ended - {process.pid})
+    return len(ended - kept)
+
+
+def _kill(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
 
 
 def _signal(group: int, number: signal.Signals) -> None:
@@ -169,11 +270,16 @@ def _kin(group: int, mark: str) -> set[int]:
 
 def _own_processes() -> list[int]:
     try:
-        with os.scandir("/proc") as entries:
-            named = [entry for entry in entries if entry.name.isdigit()]
-            return [int(entry.name) for entry in named if entry.stat().st_uid == os.geteuid()]
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and _is_own(name)]  # noqa: PTH208  # fast
     except OSError:
-        return []
+        return []  # a system without it
+
+
+def _is_own(name: str) -> bool:
+    try:
+        return os.stat(f"/proc/{name}").st_uid == os.geteuid()  # noqa: PTH116  # fast
+    except OSError:
+        return False  # ended meanwhile
 
 
 def _is_kin(pid: int, group: int, mark: bytes) -> bool:
@@ -184,3 +290,13 @@ def _is_kin(pid: int, group: int, mark: bytes) -> bool:
         return int(its_group) == group or mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except (OSError, ValueError):
         return False
+
+
+def _is_first(pid: int) -> bool:
+    """Tell the first process of a sandbox, which only keeps the others, from these."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text("ascii", "replace")
+    except OSError:
+        return False
+    numbers = next((line.split()[1:] for line in status.splitlines() if line.startswith("NSpid:")), [])
+    return len(numbers) > 1 and numbers[-1] == "1"
