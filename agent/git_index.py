@@ -1,5 +1,6 @@
 """What git tracks, read from its index: no git is run, so nothing that a repository sets for git can run either."""
 
+import os
 from pathlib import Path
 
 LARGEST = 200_000_000
@@ -7,6 +8,9 @@ LARGEST = 200_000_000
 
 _FIXED = 40
 """Bytes of an entry before the object's name: times, device, inode, mode, owner, size."""
+
+_MODE = 24
+_SUBMODULE = 0o160000
 
 
 class GitIndexUnread(Exception):
@@ -19,6 +23,22 @@ def tracked(repository: Path, folder: str) -> list[str]:
     Raises:
         GitIndexUnread: the index is there but of a kind that is not known here.
     """
+    return [
+        name.decode("utf-8", "replace").removeprefix(f"{folder}/")
+        for name, _ in _entries(repository, f"{folder}/".encode())
+    ]
+
+
+def submodules(repository: Path) -> list[str]:
+    """List the folders of a checkout that are repositories of their own to git.
+
+    Raises:
+        GitIndexUnread: the index is there but of a kind that is not known here.
+    """
+    return [os.fsdecode(name) for name, mode in _entries(repository, b"") if mode == _SUBMODULE]
+
+
+def _entries(repository: Path, prefix: bytes) -> list[tuple[bytes, int]]:
     path = _index_of(repository / ".git")
     if path is None or not path.is_file():
         return []
@@ -29,9 +49,9 @@ def tracked(repository: Path, folder: str) -> list[str]:
     except OSError as error:
         raise GitIndexUnread(f"{path}: {error.strerror}") from error
     for digest in (20, 32):  # SHA-1, SHA-256
-        names = _names(content, digest, f"{folder}/".encode())
+        names = _names(content, digest, prefix)
         if names is not None:
-            return [name.decode("utf-8", "replace").removeprefix(f"{folder}/") for name in names]
+            return names
     raise GitIndexUnread(f"{path} is of a kind that ogcode can't read (split, sparse or damaged)")
 
 
@@ -45,12 +65,12 @@ def _index_of(entry: Path) -> Path | None:
     return (entry.parent / named / "index") if named and "\0" not in named else None
 
 
-def _names(content: bytes, digest: int, prefix: bytes) -> list[bytes] | None:
-    """Read the names that begin with `prefix`; None where they don't make sense for this length of digests."""
+def _names(content: bytes, digest: int, prefix: bytes) -> list[tuple[bytes, int]] | None:
+    """Read the names that begin with `prefix`, and their modes; None where none of it makes sense for such digests."""
     version, count = int.from_bytes(content[4:8]), int.from_bytes(content[8:12])
     if content[:4] != b"DIRC" or version not in (2, 3, 4):
         return None
-    at, name, found = 12, b"", list[bytes]()
+    at, name, found = 12, b"", list[tuple[bytes, int]]()
     for _ in range(count):
         start, before = at, name
         at += _FIXED + digest
@@ -65,7 +85,7 @@ def _names(content: bytes, digest: int, prefix: bytes) -> list[bytes] | None:
         if end < 0 or not name or name < before or min(len(name), 0xFFF) != flags & 0xFFF:
             return None
         if name.startswith(prefix):
-            found.append(name)
+            found.append((name, int.from_bytes(content[start + _MODE : start + _MODE + 4])))
         elif name > prefix:
             break  # they are sorted
         at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8

@@ -1,17 +1,25 @@
-"""Which folders the user believes: asked once, kept outside the folder, tied to its path and inode."""
+"""Which folders the user believes: asked once and again when what runs there changes, kept outside the folder."""
 
 import fcntl
+import hashlib
 import json
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
+from ogcode.agent.commands.git import naming_settings
 from ogcode.agent.durable import make_folder, replace_file
 from ogcode.agent.root import Root
 
 _GET_GENERATION = 0x80087601
 """FS_IOC_GETVERSION of 64-bit Linux."""
+
+CLAUDE_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
+
+_VERSIONS = 20
+"""Of each file that are trusted at most, the latest."""
 
 
 class TrustBroken(Exception):
@@ -28,6 +36,20 @@ class Trust:
         Raises:
             TrustBroken: the file is there but is not what it should be.
         """
+        return self._was_given(root) and not self.changed(root)
+
+    def changed(self, root: Root) -> tuple[str, ...]:
+        """Name what runs or sets permissions in a trusted folder and is not as it was when the user trusted it.
+
+        Raises:
+            TrustBroken: the file is there but is not what it should be.
+        """
+        if not self._was_given(root):
+            return ()
+        accepted = _accepted(self._read()[str(root.path)])
+        return tuple(name for name, digest in _runs_there(root) if digest not in accepted.get(name, ()))
+
+    def _was_given(self, root: Root) -> bool:
         given = self._read().get(str(root.path), {})
         return root.sound and all(given.get(key) == value for key, value in _identity(root).items())
 
@@ -43,7 +65,11 @@ class Trust:
                 f"{root.top} can't be trusted: its .git file points at a repository that does not know this worktree"
             )
         known = self._read()
-        known[str(root.path)] = {**_identity(root), "since": now.isoformat(timespec="seconds")}
+        accepted = _accepted(known.get(str(root.path), {}) if self._was_given(root) else {})
+        for name, digest in _runs_there(root):
+            accepted[name] = [*(each for each in accepted.get(name, ()) if each != digest), digest][-_VERSIONS:]
+        since = now.isoformat(timespec="seconds")
+        known[str(root.path)] = {**_identity(root), "since": since, "accepted": accepted}
         make_folder(self._path.parent)
         replace_file(self._path, json.dumps(known, indent=1).encode())
 
@@ -57,6 +83,33 @@ class Trust:
         if not isinstance(known, dict) or not all(isinstance(each, dict) for each in known.values()):
             raise TrustBroken(f"{self._path}: not a table of folders; mend or remove it")
         return known
+
+
+def _accepted(given: Mapping[str, object]) -> dict[str, list[str]]:
+    """Give the digests of each file that were trusted: worktrees and branches may each have their own."""
+    accepted = given.get("accepted")
+    pairs = accepted.items() if isinstance(accepted, dict) else ()
+    return {str(name): [str(each) for each in digests] for name, digests in pairs if isinstance(digests, list)}
+
+
+def _runs_there(root: Root) -> Iterator[tuple[str, str]]:
+    """Give what a folder sets of permissions and what git would run there, each with its digest."""
+    for name in (".ogcode/config.toml", *CLAUDE_SETTINGS):
+        if (root.top / name).is_file():
+            yield name, _digest((root.top / name).read_bytes())
+    try:
+        if named := naming_settings(root.top):
+            yield ".git/config", _digest("\n".join(sorted(named)).encode())
+    except (OSError, UnicodeDecodeError):
+        if (root.top / ".git").exists():
+            yield ".git/config", "unreadable"
+    for hook in sorted((root.path / ".git" / "hooks").glob("*")):
+        if hook.suffix != ".sample" and hook.is_file():
+            yield f".git/hooks/{hook.name}", _digest(hook.read_bytes())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _identity(root: Root) -> dict[str, object]:

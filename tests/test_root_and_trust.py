@@ -1,5 +1,6 @@
 import json
 import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -164,3 +165,72 @@ def test_trusting_one_folder_keeps_the_others(repository: Path, tmp_path: Path) 
     trust.give(find_root(repository, None), NOW)
     trust.give(find_root(tmp_path, None), NOW)
     assert set(json.loads((tmp_path / "home" / "trust.json").read_text())) == {str(repository), str(tmp_path)}
+
+
+def change_settings(repository: Path) -> str:
+    (repository / ".ogcode").mkdir(exist_ok=True)
+    (repository / ".ogcode" / "config.toml").write_text('model = "other/model"\n')
+    return ".ogcode/config.toml"
+
+
+def change_claude(repository: Path) -> str:
+    (repository / ".claude").mkdir()
+    (repository / ".claude" / "settings.local.json").write_text("{}")
+    return ".claude/settings.local.json"
+
+
+def change_git(repository: Path) -> str:
+    git(repository, "config", "core.sshCommand", "touch canary")
+    return ".git/config"
+
+
+def change_alias(repository: Path) -> str:
+    git(repository, "config", "alias.st", "!touch canary")
+    return ".git/config"
+
+
+def change_hook(repository: Path) -> str:
+    (repository / ".git" / "hooks" / "pre-commit").write_text("#!/bin/sh\n")
+    return ".git/hooks/pre-commit"
+
+
+@pytest.mark.parametrize("change", [change_settings, change_claude, change_git, change_alias, change_hook])
+def test_trust_ends_where_what_runs_in_the_folder_changes(
+    repository: Path, tmp_path: Path, change: Callable[[Path], str]
+) -> None:
+    trust, root = Trust(tmp_path / "home"), find_root(repository, None)
+    trust.give(root, NOW)
+    assert trust.holds(root)
+    changed = change(repository)
+    assert (trust.holds(root), trust.changed(root)) == (False, (changed,))
+    trust.give(root, NOW)
+    assert (trust.holds(root), trust.changed(root)) == (True, ())
+
+
+def test_trust_outlives_ordinary_work(repository: Path, tmp_path: Path) -> None:
+    trust, root = Trust(tmp_path / "home"), find_root(repository, None)
+    change_settings(repository)
+    trust.give(root, NOW)
+    git(repository, "remote", "add", "origin", "https://example.invalid/a.git")
+    git(repository, "checkout", "-q", "-b", "feature")
+    git(repository, "config", "branch.feature.remote", "origin")
+    (repository / ".git" / "hooks" / "pre-push.sample").write_text("x")
+    (repository / "Makefile").write_text("all:\n")
+    assert trust.holds(root)
+
+
+def test_each_worktree_may_have_settings_of_its_own(repository: Path, tmp_path: Path) -> None:
+    trust = Trust(tmp_path / "home")
+    git(repository, "worktree", "add", "-q", "../tree")
+    tree = repository.parent / "tree"
+    change_settings(tree)
+    trust.give(find_root(repository, None), NOW)
+    assert not trust.holds(find_root(tree, None))
+    trust.give(find_root(tree, None), NOW)
+    assert trust.holds(find_root(tree, None))
+    assert trust.holds(find_root(repository, None))
+
+
+def test_what_changed_while_a_folder_was_not_trusted_is_no_news(repository: Path, tmp_path: Path) -> None:
+    change_hook(repository)
+    assert Trust(tmp_path / "home").changed(find_root(repository, None)) == ()

@@ -5,6 +5,8 @@ import os
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
 
+from ogcode.agent.openat import open_below
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -15,16 +17,11 @@ def open_beneath(folder: Path, path: str) -> int:
     Raises:
         OSError: there is none, or a link, a pipe or a device stands in its place.
     """
-    *above, name = PurePosixPath(path).parts or ("",)
-    if not name or path.startswith("/") or ".." in (*above, name) or "\0" in path:
+    if not path or path.startswith("/") or ".." in PurePosixPath(path).parts or "\0" in path:
         raise FileNotFoundError(errno.ENOENT, "not a path below the folder", path)
     here = os.open(folder, _FOLDER)
     try:
-        for part in above:
-            below = os.open(part, _FOLDER, dir_fd=here)
-            os.close(here)
-            here = below
-        descriptor = os.open(name, _FILE, dir_fd=here)
+        descriptor = open_below(here, path, _FILE)
     finally:
         os.close(here)
     if not S_ISREG(os.fstat(descriptor).st_mode):
