@@ -1,4 +1,4 @@
-"""Syntax trees: the definitions of a source file."""
+"""Syntax trees: the definitions of a source file, the parts of a shell text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,17 +27,28 @@ _GRAMMARS = {
     ".go": ("tree_sitter_go", "language"),
     ".rs": ("tree_sitter_rust", "language"),
     ".java": ("tree_sitter_java", "language"),
-    **dict.fromkeys((".c", ".h"), ("tree_sitter_c", "language")),
-    **dict.fromkeys((".cc", ".cpp", ".cxx", ".hpp", ".hh"), ("tree_sitter_cpp", "language")),
+    ".c": ("tree_sitter_c", "language"),
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh"), ("tree_sitter_cpp", "language")),
+    ".cs": ("tree_sitter_c_sharp", "language"),
+    **dict.fromkeys((".rb", ".rake", ".gemspec"), ("tree_sitter_ruby", "language")),
+    ".php": ("tree_sitter_php", "language_php"),
     **dict.fromkeys((".sh", ".bash"), ("tree_sitter_bash", "language")),
 }
 _DEFINITIONS = {
     *("function_definition", "class_definition", "function_declaration", "generator_function_declaration"),
     *("class_declaration", "abstract_class_declaration", "method_definition", "interface_declaration"),
     *("type_alias_declaration", "enum_declaration", "method_declaration", "constructor_declaration", "type_spec"),
+    *("type_alias", "internal_module", "struct_declaration", "trait_declaration", "namespace_declaration"),
     *("function_item", "struct_item", "enum_item", "trait_item", "impl_item", "mod_item", "macro_definition"),
-    *("record_declaration", "struct_specifier", "class_specifier", "enum_specifier", "namespace_definition"),
+    *("union_item", "record_declaration", "class", "module", "method", "singleton_method"),
 }
+_WITH_BODY = {"struct_specifier", "class_specifier", "enum_specifier", "union_specifier", "namespace_definition"}
+"""Without one these only name what is defined elsewhere."""
+
+_HOLDING = {"variable_declarator", "field_definition", "public_field_definition"}
+"""Definitions where what they hold is a function or a class."""
+
+_HELD = {"arrow_function", "function_expression", "generator_function", "class"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +65,31 @@ def definitions(path: str, text: str, lines: Sequence[range] = ()) -> Iterator[D
 
     None for a language without a grammar here.
     """
-    grammar = _GRAMMARS.get(PurePath(path).suffix.lower())
-    source = text.encode("utf-8", "replace")
-    if grammar is None or len(source) > LARGEST:
-        return
-    tree = _tree(grammar, source)
+    tree = tree_of(path, text)
     open_nodes: list[tuple[Node, str]] = [(tree.root_node, "")] if tree else []
     while open_nodes:
         node, prefix = open_nodes.pop()
-        if node.type in _DEFINITIONS and (name := _name(node)):
+        if _defines(node) and (name := _name(node)):
             prefix = f"{prefix}.{name}" if prefix else name
             yield Definition(prefix, node.start_point[0] + 1, node.end_point[0] + 1)
         open_nodes.extend((child, prefix) for child in reversed(node.named_children) if _holds(child, lines))
+
+
+def has_grammar(path: str) -> bool:
+    """Tell whether files of that name can be parsed."""
+    return PurePath(path).suffix.lower() in _GRAMMARS
+
+
+def tree_of(path: str, text: str) -> "Tree | None":
+    """Parse a source file; None where there is no grammar for it, or it is not worth the time."""
+    grammar = _GRAMMARS.get(PurePath(path).suffix.lower())
+    source = text.encode("utf-8", "replace")
+    return None if grammar is None or len(source) > LARGEST else _tree(grammar, source)
+
+
+def shell_tree(text: str) -> "Tree | None":
+    """Parse a shell text; None where it is not worth the time."""
+    return _tree(_GRAMMARS[".sh"], text.encode("utf-8", "replace"))
 
 
 def _tree(grammar: tuple[str, str], source: bytes) -> "Tree | None":
@@ -90,6 +114,16 @@ def _language(module: str, name: str) -> "Language":
     return Language(getattr(import_module(module), name)())
 
 
+def _defines(node: "Node") -> bool:
+    if node.type in _HOLDING:
+        value = node.child_by_field_name("value")
+        return value is not None and value.type in _HELD
+    if node.type == "type_definition":  # of something without a name of its own
+        named = node.child_by_field_name("type")
+        return named is not None and named.type in _WITH_BODY and named.child_by_field_name("name") is None
+    return node.type in _DEFINITIONS or (node.type in _WITH_BODY and node.child_by_field_name("body") is not None)
+
+
 def _holds(node: "Node", lines: Sequence[range]) -> bool:
     if not lines:
         return True
@@ -109,7 +143,7 @@ def touched(known: Iterable[Definition], lines: range) -> tuple[str, ...]:
 def _name(node: "Node") -> str:
     """Name a definition; C puts the name of a function inside its declarator, Rust that of an impl in its type."""
     named = node.child_by_field_name("name")
-    place = named or node.child_by_field_name("declarator") or node.child_by_field_name("type")
+    place = named or next(filter(None, map(node.child_by_field_name, ("declarator", "property", "type"))), None)
     while place is not None and (inner := place.child_by_field_name("declarator")) is not None:
         place = inner
     return (place.text or b"").decode("utf-8", "replace")[:80] if place is not None else ""

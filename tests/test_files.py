@@ -1,3 +1,4 @@
+import asyncio
 import contextlib
 import json
 import os
@@ -23,7 +24,9 @@ class Files:
     def __init__(self, top: Path, max_bytes: int = 24_000) -> None:
         self.top = top
         self.workspace = Workspace(top)
-        self.tools: dict[str, Tool] = {each.name: each for each in file_tools(self.workspace, max_bytes=max_bytes)}
+        self.tools: dict[str, Tool] = {
+            each.name: each for each in file_tools(self.workspace, max_bytes=lambda: max_bytes)
+        }
 
     async def call(self, name: str, **arguments: object) -> str:
         tool = self.tools[name]
@@ -331,6 +334,47 @@ async def test_a_small_file_is_shown_to_whoever_edits_it_unseen(files: Files) ->
     assert "You have not read it" not in await refused(files, "edit", path="f", old="b", new="c")
 
 
+async def test_who_fails_twice_to_edit_a_small_file_is_offered_to_write_it_whole(files: Files) -> None:
+    path = files.put("f", "a = 1\nb = 2\n")
+    await files.call("read", path="f")
+    assert "write the whole file" not in await refused(files, "edit", path="f", old="c = 3", new="c = 4")
+    told = await refused(files, "edit", path="f", old="c = 5", new="c = 4")
+    assert told.endswith("Or write the whole file with write: it has 2 lines.")
+    await files.call("write", path="f", content="a = 1\nc = 4\n")
+    assert path.read_text() == "a = 1\nc = 4\n"
+    assert "write the whole file" not in await refused(files, "edit", path="f", old="d = 3", new="d = 4")
+
+
+async def test_what_is_offered_to_be_written_whole_is_shown_whole(files: Files) -> None:
+    path = files.put("f", "".join(f"line {number}\n" for number in range(1, 141)))
+    await files.call("read", path="f", lines=10)
+    await refused(files, "edit", path="f", old="nothing", new="something")
+    assert "140| line 140" in await refused(files, "edit", path="f", old="nothing", new="something")
+    await files.call("write", path="f", content="short\n")
+    assert path.read_text() == "short\n"
+
+
+@pytest.mark.parametrize("text", ["x\n" * 151, "x" * 6_001, ""])
+async def test_a_large_or_an_empty_file_is_not_offered_to_be_written_whole(files: Files, text: str) -> None:
+    files.put("f", text)
+    await files.call("read", path="f")
+    for _ in range(3):
+        assert "write the whole file" not in await refused(files, "edit", path="f", old="nothing", new="something")
+
+
+async def test_a_success_between_two_failures_begins_a_new_count(files: Files) -> None:
+    files.put("f", "a\nb\n")
+    await refused(files, "edit", path="f", old="nothing", new="something")
+    await files.call("edit", path="f", old="a", new="A")
+    assert "write the whole file" not in await refused(files, "edit", path="f", old="nothing", new="something")
+
+
+async def test_writing_what_is_there_already_is_refused_with_what_to_do(files: Files) -> None:
+    files.put("f", "a\n")
+    await files.call("read", path="f")
+    assert "nothing would change; go on with the next step" in await refused(files, "write", path="f", content="a\n")
+
+
 async def test_all_replaces_every_place(files: Files) -> None:
     path = files.put("f", "a\r\nb\r\na\r\nb\r\n")
     assert "in 2 places, first at 1" in await files.call("edit", path="f", old="a\nb", new="c", all=True)
@@ -477,3 +521,110 @@ def test_a_preview_never_raises_and_is_bounded(files: Files, given: ToolCall) ->
     shown = preview(files.workspace, given)
     assert shown.count("\n") <= 400
     shown.encode()
+
+
+async def test_several_replacements_are_all_made_each_in_what_those_before_have_made(files: Files) -> None:
+    path = files.put("f", b"a = 1\r\nb = 2\nc = 3")
+    more = [{"old": "b = 2", "new": "b = 20"}, {"old": "a = 10\n", "new": "a = 100\n"}]
+    said = await files.call("edit", path="f", old="a = 1", new="a = 10", more=more)
+    assert said == "edited f: 3 lines replaced at 1, 2, 1 (old did not match exactly: overlooked line endings)"
+    assert path.read_bytes() == b"a = 100\r\nb = 20\nc = 3"
+
+
+async def test_of_several_replacements_none_is_made_where_one_fails(files: Files) -> None:
+    path = files.put("f", "a = 1\nb = 2\n")
+    more = [{"old": "b = 3", "new": "b = 4"}]
+    message = await refused(files, "edit", path="f", old="a = 1", new="a = 2", more=more)
+    assert message.startswith("nothing was changed: replacement 2 of 2 fails: old is not in f; the nearest is this")
+    assert path.read_text() == "a = 1\nb = 2\n"
+
+
+@pytest.mark.parametrize("more", ['[{"old": "b", "new": "B"}]', {"old": "b", "new": "B"}, [{"old": "b", "new": "B"}]])
+async def test_replacements_are_shown_and_made_alike_however_they_were_written(files: Files, more: object) -> None:
+    path = files.put("f", "a\nb\n")
+    assert "-a\n-b\n+A\n+B" in preview(files.workspace, call("edit", path="f", old="a", new="A", more=more))
+    await files.call("edit", path="f", old="a", new="A", more=more)
+    assert path.read_text() == "A\nB\n"
+
+
+@pytest.mark.parametrize("more", [3, ["b"], [{"old": "b"}], [{"old": "b", "new": 1}], "["])
+async def test_what_is_no_list_of_replacements_is_refused(files: Files, more: object) -> None:
+    files.put("f", "a\nb\n")
+    assert "a list of objects with new and old" in await refused(files, "edit", path="f", old="a", new="A", more=more)
+    assert "this will fail" in preview(files.workspace, call("edit", path="f", old="a", new="A", more=more))
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "old", "new", "line"),
+    [
+        ("a.py", "def f(a):\n    return a\n", "def f(a):", "def f(a:", "line 1 on: def f(a:"),
+        ("a.py", "def f():\n    a = 1\n    return a\n", "    return a", "   return a", "line 3 on: return a"),
+        ("a.py", "if a:\n    b()\n", "    b()", "b()", "line 1 on"),
+        (
+            "a.go",
+            "package a\n\nfunc f() {\n\tg()\n}\n",
+            "\tg()\n}",
+            "\tg()",
+            "line 5 on: (something is missing here)",
+        ),
+        ("a.ts", "const a = { b: 1 }\n", "{ b: 1 }", "{ b: 1", "from line 1 on"),
+    ],
+)
+async def test_a_change_that_breaks_a_source_is_made_and_says_where(
+    files: Files, name: str, before: str, old: str, new: str, line: str
+) -> None:
+    path = files.put(name, before)
+    said = await files.call("edit", path=name, old=old, new=new)
+    assert f"\nBut {name} does not parse any more, from" in said
+    assert line in said
+    assert new in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("a.py", "def f(a):\n    return a\n", "def f(a):\n    return 1\n"),
+        ("a.py", "def f(a:\n    return a\n", "def f(a:\n    return 1\n"),
+        ("a.py", "def f(a):\n\treturn a\n", "match a:\n    case [1]: pass\ntype X[T] = int\nif b: c(); d()\n# e\n"),
+        ("a.txt", "a\n", "def f(a:\n"),
+        ("a.py", b"\xef\xbb\xbfa = 1\r\n", "b = 1\n"),
+    ],
+)
+async def test_nothing_is_said_of_the_syntax_where_the_change_did_not_break_it(
+    files: Files, name: str, before: str | bytes, after: str
+) -> None:
+    files.put(name, before)
+    await files.call("read", path=name)
+    said = await files.call("write", path=name, content=after)
+    assert "parse" not in said
+
+
+async def test_who_names_a_folder_to_change_is_told_its_files(files: Files) -> None:
+    for name in ("b.py", "a.py", "sub/c.py"):
+        files.put(name, "")
+    message = await refused(files, "edit", path=".", old="a", new="b")
+    assert message == ". is a folder; give the path of a file, as a.py, b.py"
+
+
+async def test_a_picture_that_is_read_is_told_how_to_show(files: Files) -> None:
+    files.put("a.png", b"\x89PNG\r\n\x1a\n\0\0")
+    assert "only the user can show you a picture, with --image" in await refused(files, "read", path="a.png")
+
+
+async def test_a_file_that_was_made_meanwhile_is_not_written_over(tmp_path: Path) -> None:
+    def keep(path: Path, before: bytes | None, after: bytes) -> str:
+        path.write_text("theirs")
+        return "mark"
+
+    tools = {tool.name: tool for tool in file_tools(Workspace(tmp_path), max_bytes=lambda: 10_000, keep=keep)}
+    with pytest.raises(ToolError, match="a it was changed meanwhile"):
+        await tools["write"].function(path="a", content="ours")
+    assert (tmp_path / "a").read_text() == "theirs"
+    assert [each.name for each in tmp_path.iterdir()] == ["a"]
+
+
+async def test_reads_of_one_file_at_the_same_time_count_both(files: Files) -> None:
+    files.put("f", "".join(f"{n}\n" for n in range(100)))
+    parts = (files.call("read", path="f", start_line=first, lines=10) for first in range(1, 101, 10))
+    await asyncio.gather(*parts)
+    assert await files.call("write", path="f", content="x\n") == "wrote f: 1 line"

@@ -1,7 +1,6 @@
 import json
 import os
 import shutil
-import subprocess
 import time
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 from ogcode.agent.tool import ToolError
 from ogcode.agent.tools.search import search_tools
-from ogcode.agent.tools.walk import fits, walk
+from ogcode.agent.tools.walk import fits
 from ogcode.agent.tools.workspace import Workspace
 
 RIPGREP = shutil.which("rg")
@@ -22,7 +21,8 @@ PROGRAMS = [
 class Search:
     def __init__(self, top: Path, ripgrep: Path | None = None, seconds: float = 20) -> None:
         self.top = top
-        self.tools = {tool.name: tool for tool in search_tools(Workspace(top), ripgrep=ripgrep, seconds=seconds)}
+        made = search_tools(Workspace(top), ripgrep=ripgrep, max_bytes=lambda: 12_000, seconds=seconds)
+        self.tools = {tool.name: tool for tool in made}
 
     async def call(self, name: str, **arguments: object) -> str:
         return await self.tools[name].function(**self.tools[name].arguments(json.dumps(arguments)))
@@ -193,25 +193,33 @@ def test_patterns_fit_paths(path: str, pattern: str, fit: bool) -> None:
     assert time.process_time() - started < 1
 
 
-@pytest.mark.skipif(not shutil.which("git"), reason="no git here")
-def test_what_is_ignored_is_what_git_ignores(tmp_path: Path) -> None:
-    put(
-        tmp_path,
-        {
-            ".gitignore": "# comment\n*.log\n!keep.log\n/top.txt\ndocs/*.html\nbuild/\n**/cache\nsp ace \\#x\n"
-            "\\#hash\n\\!bang\nfoo/**/bar\nvendor/**\n!vendor/keep\na?c\n[xy].c\ntrail  \nstar\\*\n",
-            "sub/.gitignore": "!*.log\n/only\nsecret.*\n",
-            "sub/deep/.gitignore": "*\n!.gitignore\n",
-            **dict.fromkeys(
-                "a.log keep.log sub/a.log top.txt sub/top.txt docs/a.html docs/b/a.html build/x sub/build/x build2 "
-                "x/cache/y cache #hash !bang foo/bar foo/a/b/bar vendor/x vendor/keep abc axxc x.c z.c trail "
-                "star* starx sub/only sub/x/only sub/secret.key secret.key sub/deep/file sub/deep/er/file".split(),
-                "",
-            ),
-        },
-    )
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    listed = ["git", "ls-files", "-z", "--others", "--exclude-standard"]
-    wanted = subprocess.run(listed, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.split("\0")
-    found = [path.relative_to(tmp_path).as_posix() for path in walk(tmp_path, tmp_path)]
-    assert sorted(found) == sorted(filter(None, wanted))
+@pytest.mark.skipif(not RIPGREP, reason="no ripgrep here")
+@pytest.mark.parametrize(
+    "pattern", ["match", r"^\s*\w+$", "(?i)MATCH", r"match(?=é)", "[à-ü]", r"\bmatch\b.*$", "tch\r?$"]
+)
+async def test_both_programs_give_the_same_answers(tmp_path: Path, pattern: str) -> None:
+    put(tmp_path, TREE | {"odd.txt": "match\r\n  match é matché\n\tMatch\n", "-": "match\n", "a b/c[d]": "no\nmatch"})
+    (tmp_path / "wide").write_bytes("match é\n".encode("utf-16"))
+    (tmp_path / "marked").write_bytes(b"\xef\xbb\xbfmatch\n")
+    (tmp_path / "blob").write_bytes(b"match\0\nmatch\n")
+    (tmp_path / "a/.gitignore").write_text("gen.py\n*.t[[:alpha:]]t\n!**/x.txt\nb/**\n")
+    both = [await Search(tmp_path, program).call("grep", pattern=pattern) for program in (None, Path(RIPGREP or ""))]
+    assert both[0] == both[1]
+
+
+async def test_files_that_git_ignores_are_found_where_nothing_else_fits(tmp_path: Path) -> None:
+    put(tmp_path, TREE)
+    search = Search(tmp_path)
+    assert await search.call("glob", pattern="build/*.py") == "build/out.py\n[git ignores these; no others fit]"
+    assert await search.call("glob", pattern="**/.git/config") == "no files fit **/.git/config"
+
+
+async def test_a_large_file_is_searched_only_where_it_is_named(search: Search) -> None:
+    put(search.top, {"large": f"{'x' * 999}\n" * 5_100 + "match\n", "small": "match\n"})
+    assert await search.call("grep", pattern="match") == "small\n  1: match"
+    assert await search.call("grep", pattern="match", path="large") == "large\n  5101: match"
+
+
+async def test_more_files_than_a_program_takes_at_once_are_all_searched(search: Search) -> None:
+    put(search.top, {f"{'n' * 200}{number}": "match\n" for number in range(700)})
+    assert "700 files in all" in await search.call("grep", pattern="match")

@@ -3,45 +3,36 @@
 import os
 import re
 import sys
-import time
-from pathlib import Path
 
 from ogcode.agent.tools.text import decode
-from ogcode.agent.tools.walk import fits, walk
 
 _LONGEST_LINE = 2_000
-_MOST_BYTES = 5_000_000
+_MOST_BYTES = 64_000_000
 
 
-def main(top: str, start: str, glob: str, pattern: str, seconds: str) -> int:
+def main(pattern: str, *files: str) -> int:
     """Print `path NUL number:line` for every line that matches."""
     try:
         wanted = re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    ends = time.monotonic() + float(seconds)
-    root, begin = Path(top), Path(start)
-    files = [begin] if begin.is_file() else walk(root, begin, lambda: time.monotonic() > ends)
-    for path in files:
-        relative = path.relative_to(root)
-        if not glob or fits(relative.parts, glob):
-            _search(path, os.fsencode(relative), wanted)
-        if time.monotonic() > ends:
-            sys.stdout.buffer.flush()
-            return 3
+    for file in files:
+        _search(file, wanted)
     return 0
 
 
-def _search(path: Path, name: bytes, wanted: re.Pattern[str]) -> None:
+def _search(file: str, wanted: re.Pattern[str]) -> None:
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            return
-        decoded = decode(path.read_bytes())
+        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(opened, "rb") as source:
+            body = source.read(_MOST_BYTES + 1)
     except OSError:
         return
+    decoded = decode(body) if len(body) <= _MOST_BYTES else None
     if decoded is None:
         return
+    name = os.fsencode(file)
     for number, line in enumerate(decoded.text.split("\n"), 1):
         if len(line) <= _LONGEST_LINE and wanted.search(line.removesuffix("\r")):
             sys.stdout.buffer.write(b"%s\0%d:%s\n" % (name, number, line.encode("utf-8", "replace")))
@@ -49,4 +40,4 @@ def _search(path: Path, name: bytes, wanted: re.Pattern[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:6]))
+    sys.exit(main(*sys.argv[1:]))

@@ -3,10 +3,11 @@
 import difflib
 import json
 import re
+from collections.abc import Iterator
 
 from ogcode.agent.clean import clean
-from ogcode.agent.tool import ToolError
-from ogcode.agent.tools.files import Planned, planned_edit, planned_write
+from ogcode.agent.tool import ToolError, records
+from ogcode.agent.tools.planned import Planned, Replacement, planned_edit, planned_write
 from ogcode.agent.tools.text import decode
 from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.turn import ToolCall
@@ -38,10 +39,16 @@ def preview(workspace: Workspace, call: ToolCall) -> str:
                 return _diff(workspace, path, planned_write(workspace, path, content))
             case "edit", {"path": str(path), "old": str(old), "new": str(new)}:
                 every = given.get("all") in (True, "true")
-                return _diff(workspace, path, planned_edit(workspace, path, old, new, every=every))
+                edits = [Replacement(old=old, new=new), *_further(given)]
+                return _diff(workspace, path, planned_edit(workspace, path, edits, every=every))
     except (ToolError, OSError, ValueError) as error:
         return _bounded(f"{DOOMED}{clean(str(error))}")
     return _bounded("\n".join(f"{clean(key)}: {clean(str(value))}" for key, value in given.items()))
+
+
+def _further(given: dict[str, object]) -> Iterator[Replacement]:
+    """Read them as the tool does: what is shown is what is made."""
+    return (Replacement(old=each["old"], new=each["new"]) for each in records(given.get("more") or [], Replacement))
 
 
 def _diff(workspace: Workspace, asked: str, planned: Planned) -> str:

@@ -2,40 +2,33 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
 
+from ogcode.agent.tools.ignore import Rules, ignored
+
 _NEVER = (".git", ".ogcode")
 _DEEPEST = 100
-_MOST_RULES = 2_000
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One line of a `.gitignore`."""
-
-    pattern: str
-    folder: tuple[str, ...]
-    """Where the file lies that it stands in, from the top."""
-    keeps: bool
-    """It starts with `!`: what an earlier line left out is kept."""
-    folders_only: bool
-
-    def fits(self, path: tuple[str, ...], *, is_folder: bool) -> bool:
-        if self.folders_only and not is_folder:
-            return False
-        return fits(path[len(self.folder) :], self.pattern)
+Stop = Callable[[], bool]
 
 
-def walk(top: Path, start: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Path]:
-    """Give every file below `start`, by name within each folder; links are not followed, and `stop` is asked often."""
+def walk(
+    top: Path, start: Path, stop: Stop = lambda: False, ignoring: Sequence[Path] = (), *, everything: bool = False
+) -> Iterator[Path]:
+    """Give every file below `start`, by name within each folder; links are not followed, and `stop` is asked often.
+
+    Left out is what git would ignore: by the `.gitignore` files from `top` on, by those that are `ignoring` besides.
+    """
     above = start.relative_to(top).parts
-    rules = [rule for depth in range(len(above)) for rule in _rules(top, above[:depth])]
-    yield from _walk(top, above, rules, stop)
+    besides = [] if everything else [read for path in ignoring if (read := Rules.read(path))]
+    rules = list(besides)
+    for depth in range(0 if everything else len(above)):
+        rules = _rules(top, "/".join(above[:depth]), rules, besides)
+    yield from _walk(top, "/".join(above), None if everything else rules, besides, stop)
 
 
 def fits(path: tuple[str, ...], pattern: str) -> bool:
@@ -43,52 +36,35 @@ def fits(path: tuple[str, ...], pattern: str) -> bool:
     return any(_fits(path, one) for one in _alternatives(pattern))
 
 
-def _walk(top: Path, above: tuple[str, ...], rules: list[Rule], stop: Callable[[], bool]) -> Iterator[Path]:
-    folder = top.joinpath(*above)
+def _walk(top: Path, folder: str, rules: list[Rules] | None, besides: list[Rules], stop: Stop) -> Iterator[Path]:
+    place = top / folder
     try:
-        with os.scandir(folder) as scanned:
+        with os.scandir(place) as scanned:
             entries = sorted(scanned, key=lambda entry: os.fsencode(entry.name))
     except OSError:
         return
-    rules = rules + _rules(top, above)
+    if rules is not None:
+        rules = _rules(top, folder, rules, besides)
     for entry in entries:
         if stop():
             return
-        path, is_folder = (*above, entry.name), entry.is_dir(follow_symlinks=False)
-        if entry.name.casefold() in _NEVER or _ignored(path, rules, is_folder=is_folder):
+        if entry.name.casefold() in _NEVER:
             continue
-        if is_folder and len(path) < _DEEPEST:
-            yield from _walk(top, path, rules, stop)
+        path, is_folder = f"{folder}/{entry.name}" if folder else entry.name, entry.is_dir(follow_symlinks=False)
+        if rules and ignored(os.fsencode(path), rules, is_folder=is_folder):
+            continue
+        if is_folder and path.count("/") < _DEEPEST:
+            yield from _walk(top, path, rules, besides, stop)
         elif entry.is_file(follow_symlinks=False):
-            yield folder / entry.name
+            yield place / entry.name
 
 
-def _ignored(path: tuple[str, ...], rules: list[Rule], *, is_folder: bool) -> bool:
-    last = next((rule for rule in reversed(rules) if rule.fits(path, is_folder=is_folder)), None)
-    return last is not None and not last.keeps
-
-
-def _rules(top: Path, folder: tuple[str, ...]) -> list[Rule]:
-    path = top.joinpath(*folder, ".gitignore")
-    try:
-        if not path.is_file() or path.is_symlink():
-            return []
-        with path.open(encoding="utf-8", errors="surrogateescape") as file:
-            written = file.read(200_000).split("\n")
-    except OSError:
-        return []
-    return [rule for line in written[:_MOST_RULES] if (rule := _rule(line.rstrip("\r"), folder))]
-
-
-def _rule(line: str, folder: tuple[str, ...]) -> Rule | None:
-    line = re.sub(r"(?<!\\) +$", "", line)
-    if not line or line.startswith("#"):
-        return None
-    keeps, line = line.startswith("!"), line.removeprefix("!")
-    pattern = re.sub(r"\\(.)", lambda found: f"[{found[1]}]" if found[1] in "*?[" else found[1], line)
-    folders_only, pattern = pattern.endswith("/"), pattern.rstrip("/")
-    pattern = pattern.replace("{", "[{]")
-    return Rule(pattern, folder, keeps, folders_only) if pattern else None
+def _rules(top: Path, folder: str, above: list[Rules], besides: list[Rules]) -> list[Rules]:
+    """Add the rules of a folder to those above it, which do not reach into a repository of its own."""
+    if folder and os.path.lexists(top / folder / ".git"):
+        above = besides
+    own = Rules.read(top / folder / ".gitignore", os.fsencode(f"{folder}/" if folder else ""))
+    return [*above, own] if own else above
 
 
 def _fits(path: tuple[str, ...], parts: tuple[str, ...]) -> bool:

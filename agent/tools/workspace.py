@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ogcode.agent.clean import clean
+from ogcode.agent.openat import open_below
 from ogcode.agent.tool import ToolError
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OURS = {
     ".git": "git's own files are changed with git commands only",
     ".ogcode": "ogcode's own files can't be changed by tools",
@@ -21,9 +23,16 @@ class Workspace:
     top: Path
     protected: tuple[Path, ...] = ()
     """Files and folders that no tool writes, besides every `.git` and `.ogcode`."""
+    beside: tuple[Path, ...] = ()
+    """Folders outside that are open to tools as well."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "top", Path(os.path.realpath(self.top)))
+        object.__setattr__(self, "beside", tuple(Path(os.path.realpath(each)) for each in self.beside))
+
+    def base(self, real: Path) -> Path | None:
+        """Give the folder of the workspace that holds a real path; None where it lies outside."""
+        return next((each for each in (self.top, *self.beside) if _inside(real, each)), None)
 
     def resolve(self, path: str) -> Path:
         """Give the real path of what the model named.
@@ -36,9 +45,10 @@ class Workspace:
             real = Path(os.path.realpath(asked))
         except OSError as error:
             raise ToolError(f"{clean(path)}: {error.strerror}; try again") from error
-        if not _inside(real, self.top):
+        if self.base(real) is None:
             led = "" if real == asked else f" (it leads to {clean(str(real))})"
-            raise ToolError(f"{clean(path)} is outside the workspace{led}; use paths inside {clean(str(self.top))}")
+            places = clean(" or ".join(map(str, (self.top, *self.beside))))
+            raise ToolError(f"{clean(path)} is outside the workspace{led}; use paths inside {places}")
         try:
             mode = real.stat().st_mode
         except FileNotFoundError:
@@ -70,19 +80,20 @@ class Workspace:
 
     @contextmanager
     def parent(self, real: Path, *, make: bool = False) -> Iterator[int]:
-        """Open the folder that holds a real path, step by step, so that a link put there meanwhile is not followed."""
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-        opened = os.open(self.top, flags)
+        """Open the folder that holds a real path, so that a link put there meanwhile is not followed."""
+        base = self.base(real) or self.top
+        folder = real.relative_to(base).parent
+        opened = os.open(base, _FOLDER)
         try:
-            for part in real.relative_to(self.top).parts[:-1]:
-                if make and not _exists(part, opened):
-                    os.mkdir(part, dir_fd=opened)
-                deeper = os.open(part, flags, dir_fd=opened)
-                os.close(opened)
-                opened = deeper
-            yield opened
+            if make:
+                _make(opened, folder)
+            inner = open_below(opened, folder.as_posix(), _FOLDER)
         finally:
             os.close(opened)
+        try:
+            yield inner
+        finally:
+            os.close(inner)
 
     def _asked(self, path: str) -> Path:
         if "\0" in path:
@@ -94,16 +105,20 @@ class Workspace:
         return asked
 
     def _parts(self, path: Path) -> tuple[str, ...]:
-        return path.relative_to(self.top).parts if _inside(path, self.top) else ()
+        base = self.base(path)
+        return path.relative_to(base).parts if base else ()
 
 
 def _inside(path: Path, top: Path) -> bool:
     return os.path.commonpath([path, top]) == str(top)
 
 
-def _exists(name: str, folder: int) -> bool:
-    try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True
+def _make(top: int, folder: Path) -> None:
+    for place in [each for each in (*reversed(folder.parents), folder) if each.name]:
+        above = open_below(top, place.parent.as_posix(), _FOLDER)
+        try:
+            os.mkdir(place.name, dir_fd=above)
+        except FileExistsError:
+            continue
+        finally:
+            os.close(above)
