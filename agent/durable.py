@@ -184,7 +184,7 @@ def _claimed(path: Path) -> Path | None:
     The name of a claim tells its owner, and is used once: so that of a dead one can be removed without a race.
     """
     host, pid = os.uname().nodename.replace("@", "."), os.getpid()
-    claim = path.with_name(f".{path.name}@{host}@{pid}@{_born(pid)}@{time.monotonic_ns()}")
+    claim = path.with_name(f".{path.name}@{host}@{pid}@{born(pid)}@{time.monotonic_ns()}")
     os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     for other in path.parent.glob(f".{path.name}@*"):
         if other != claim:
@@ -198,15 +198,15 @@ def _claimed(path: Path) -> Path | None:
 def _abandoned(claim: Path, host: str) -> bool:
     """Tell whether the owner of a claim is gone; of another machine that is only known by its age."""
     match claim.name.split("@"):
-        case [_, where, pid, born, _] if where == host and pid.isdecimal():
-            return _born(int(pid)) != born
+        case [_, where, pid, since, _] if where == host and pid.isdecimal():
+            return born(int(pid)) != since
     try:
         return abs(time.time() - claim.lstat().st_mtime) > LEASE
     except FileNotFoundError:
         return True
 
 
-def _born(pid: int) -> str:
+def born(pid: int) -> str:
     """Tell a process from a later one with its number; empty where it is gone, `alive` where no more is known."""
     try:
         facts = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
