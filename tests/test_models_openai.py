@@ -70,6 +70,19 @@ async def test_effort_and_schema_are_asked_for(serve: Serve) -> None:
     assert not {"reasoning_effort", "response_format"} & plain.keys()
 
 
+async def test_who_writes_notes_and_recalls_thinks_little(serve: Serve) -> None:
+    server = serve([Say("x")] * 4)
+    model = OpenAI("openai/fake", Wire(f"{server.url}/v1", model="openai/fake"), id="fake", thinks=True)
+    for options in (
+        Options(),
+        Options(role="scribe"),
+        Options(role="librarian"),
+        Options(role="scribe", effort="high"),
+    ):
+        await said(model, options=options)
+    assert [body.get("reasoning_effort") for body in server.chats] == [None, "low", "low", "high"]
+
+
 async def test_an_effort_that_is_rejected_is_left_out_and_told_once(serve: Serve) -> None:
     refused = Fail(400, {"error": {"message": "Unrecognized request argument supplied: reasoning_effort"}})
     server = serve([refused, Say("fine"), Say("again")])

@@ -115,7 +115,8 @@ class Anthropic:
         """Write how long to think and what shape the answer must have, as far as the model knows such things."""
         asked: dict[str, object] = {}
         settings: dict[str, object] = {}
-        always, effort = "always" in self._traits, options.effort
+        always = "always" in self._traits
+        effort = options.effort or (None if options.role == "agent" else "none")
         if effort is not None and "effort" in self._traits and (always or effort != "none"):
             settings["effort"] = "low" if effort == "none" else effort
         if options.schema is not None and "schema" in self._traits:

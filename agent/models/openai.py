@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit, urlunsplit
 
 from ogcode.agent.model import Broken, Delta, ModelError, NoSuchModel, Options, Prices, Refused, ToolSpec
@@ -58,8 +58,9 @@ class OpenAI:
         def body() -> dict[str, object]:
             return self._body(messages, tools, options)
 
+        wanted = _WANTED if options.effort else {}
         try:
-            async with aclosing(self._form.asked(body, self._answer, wanted=_WANTED)) as deltas:
+            async with aclosing(self._form.asked(body, self._answer, wanted=wanted)) as deltas:
                 async for delta in deltas:
                     yield delta
         except Refused as error:
@@ -68,7 +69,7 @@ class OpenAI:
             self._aloud = True
         else:
             return
-        async with aclosing(self._form.asked(body, self._answer, wanted=_WANTED)) as deltas:
+        async with aclosing(self._form.asked(body, self._answer, wanted=wanted)) as deltas:
             async for delta in deltas:
                 yield delta
 
@@ -118,6 +119,8 @@ class OpenAI:
             body[bound] = most
         if options.temperature is not None:
             body["temperature"] = options.temperature
+        if self._thinks and options.role != "agent":  # a note's few tokens would all go on thoughts
+            options = replace(options, effort=options.effort or "low")
         if tools and self.name.startswith("openrouter/anthropic/"):  # the others' caches need not be told
             body |= _marked(said)
         return body | asked_of(options)
