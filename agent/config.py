@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ogcode.agent.memory.switch import SCOPES, SWITCHES, MemorySwitch, RecallScope, narrower_scope, narrower_switch
+from ogcode.agent.model import EFFORTS, Effort
 from ogcode.agent.nearest import nearest
 from ogcode.agent.permissions import Mode, Rules
+from ogcode.agent.sandbox.layout import LEVELS, Level
 
 
 class ConfigBroken(Exception):
@@ -22,9 +24,13 @@ class Config:
     """Of OpenAI-compatible models. The user's file only."""
     num_ctx: int = 0
     """Window to ask Ollama for, in tokens; 0 leaves the choice to ogcode."""
+    effort: Effort | None = None
+    """How long a model that can think is to think; None leaves it to the provider."""
     scribe_model: str = ""
     """Empty: the session's."""
     librarian_model: str = ""
+    sandbox: Level | None = None
+    """How far commands are closed in; None is `ws` where this machine can, and a notice where it can't."""
     memory: MemorySwitch = "on"
     recall: RecallScope = "project"
     """How far the model may ask its memory: `conversation` keeps it to the session's own."""
@@ -32,7 +38,7 @@ class Config:
 
 
 _MODES: Mapping[str, Mode] = {"plan": "plan", "ask": "ask", "edit": "edit", "auto": "auto"}
-_PROJECT = ("model", "deny", "memory")
+_PROJECT = ("model", "deny", "ask", "memory", "sandbox")
 """What a project's file may set: it can narrow what is allowed, never widen it."""
 
 
@@ -52,10 +58,10 @@ def load_config(home: Path, project: Path | None) -> tuple[Config, tuple[str, ..
         f"{path}: '{key}' is ignored: only the user's own settings can set it" for key in given if key not in _PROJECT
     )
     narrowed = _applied(config, {key: value for key, value in given.items() if key in _PROJECT}, str(path))
-    deny = (*config.rules.deny, *(rule for rule in narrowed.rules.deny if rule not in config.rules.deny))
     return replace(
         narrowed,
-        rules=Rules(config.rules.allow, deny),
+        rules=config.rules | replace(narrowed.rules, allow=()),
+        sandbox=_narrower_level(config.sandbox, narrowed.sandbox),
         memory=narrower_switch(config.memory, narrowed.memory),
         recall=narrower_scope(config.recall, narrowed.recall),
     ), ignored
@@ -79,14 +85,20 @@ def _applied(config: Config, given: Mapping[str, object], source: str) -> Config
                 config = replace(config, api_base=value)
             case "num_ctx", int() if not isinstance(value, bool):
                 config = replace(config, num_ctx=value)
+            case "effort", str() if value in EFFORTS:
+                config = replace(config, effort=EFFORTS[value])
+            case "effort", _:
+                raise ConfigBroken(f"{source}: effort must be {', '.join(EFFORTS)}, not {value!r}")
+            case "sandbox", str() if value in LEVELS:
+                config = replace(config, sandbox=next(level for level in LEVELS if level == value))
+            case "sandbox", _:
+                raise ConfigBroken(f"{source}: sandbox must be {', '.join(LEVELS)}, not {value!r}")
             case "mode", str() if value in _MODES:
                 config = replace(config, mode=_MODES[value])
             case "mode", _:
                 raise ConfigBroken(f"{source}: mode must be plan, ask, edit or auto (yolo only by flag), not {value!r}")
-            case "allow", list() if all(isinstance(rule, str) for rule in value):
-                config = replace(config, rules=_rules(source, tuple(value), config.rules.deny))
-            case "deny", list() if all(isinstance(rule, str) for rule in value):
-                config = replace(config, rules=_rules(source, config.rules.allow, tuple(value)))
+            case (("allow" | "deny" | "ask"), list()) if all(isinstance(rule, str) for rule in value):
+                config = replace(config, rules=_with_rules(config.rules, key, tuple(value), source))
             case "scribe", {"model": str(name)}:
                 config = replace(config, scribe_model=name)
             case "librarian", {"model": str(name)}:
@@ -98,6 +110,11 @@ def _applied(config: Config, given: Mapping[str, object], source: str) -> Config
             case _:
                 raise ConfigBroken(_wrong(source, key, value))
     return config
+
+
+def _narrower_level(own: Level | None, given: Level | None) -> Level | None:
+    """Take what a project says only where it is narrower than what holds without it."""
+    return given if given and LEVELS.index(given) < LEVELS.index(own or "ws") else own
 
 
 def _with_memory(config: Config, given: Mapping[str, object], source: str) -> Config:
@@ -114,15 +131,21 @@ def _with_memory(config: Config, given: Mapping[str, object], source: str) -> Co
     return config
 
 
-def _rules(source: str, allow: tuple[str, ...], deny: tuple[str, ...]) -> Rules:
+def _with_rules(rules: Rules, kind: str, given: tuple[str, ...], source: str) -> Rules:
     try:
-        return Rules(allow, deny)
+        match kind:
+            case "allow":
+                return replace(rules, allow=given)
+            case "deny":
+                return replace(rules, deny=given)
+            case _:
+                return replace(rules, ask=given)
     except ValueError as error:
         raise ConfigBroken(f"{source}: {error}") from error
 
 
 def _wrong(source: str, key: str, value: object) -> str:
-    known = ("model", "api_base", "num_ctx", "mode", "allow", "deny", "scribe", "librarian", "memory")
+    known = tuple("model api_base num_ctx effort mode sandbox allow deny ask scribe librarian memory".split())
     if key in known:
         return f"{source}: '{key}' can't be {value!r}"
     near = nearest(key, known)

@@ -5,22 +5,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from ogcode.agent.events import Answered, Emit, Event, Nested, Progress, TurnFinished, Warned
-from ogcode.agent.loop import Approve, Steering, run_turn
+from ogcode.agent.events import Answered, Emit, Event, Nested, Progress, SummedUp, TurnFinished, Warned
+from ogcode.agent.facts.claim import NOTHING_SAVED, claims_in_vain
+from ogcode.agent.facts.standing import Standing
+from ogcode.agent.loop import Approve, Form, Steering, run_turn
 from ogcode.agent.memory.capture import Place
 from ogcode.agent.memory.job import Job
+from ogcode.agent.memory.notes import note_id
 from ogcode.agent.memory.spool import later_than
 from ogcode.agent.memory.switch import MemorySwitch
-from ogcode.agent.model import TRANSIENT, Model, ModelError, Who
-from ogcode.agent.prompt import Previous, preface
+from ogcode.agent.model import TRANSIENT, Effort, Model, ModelError, Options, Who
+from ogcode.agent.prompt import Previous, preface, previous_answer
 from ogcode.agent.tool import Tool
 from ogcode.agent.transcript import Past, Transcript
-from ogcode.agent.turn import Cause, Limits, Opening, Outcome, Turn, Usage
+from ogcode.agent.turn import Cause, Image, Limits, Opening, Outcome, Turn, Usage
 
-Ledger = Callable[[Usage, Who, Place], None]
-"""Puts what a request has used on record."""
+Ledger = Callable[[Usage, Who, Place, int], None]
+"""Puts what a request has used on record, and how many tokens of earlier turns it did without."""
 Record = Callable[[Turn, Place], Job]
 """Puts a turn on disk for the scribe and returns what it wrote. Raises OSError when it could not."""
+Prepare = Callable[[], str]
+"""Brings the system text up to date as a turn begins; gives what the model is told beside the user's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ class Session:
         keep: Keep,
         memory: MemorySwitch,
         now: Callable[[], datetime],
+        effort: Effort | None = None,
+        prepare: Prepare = str,
     ) -> None:
         past = start.past
         self.id = start.session_id
@@ -63,22 +70,60 @@ class Session:
         self.turns = past.turns if past else 0
         self.parents: Mapping[str, int] = past.parents if past else {}
         self.history_tokens = past.history_tokens if past else 0
+        self.usage = past.usage if past else Usage()
+        """Of all its turns, recalls included; of those that were resumed, too."""
+        self.standing = past.standing if past else Standing()
+        """What the user said for the rest of it."""
+        self.beside = past.beside if past else ""
+        """What the model is told with the next message, once."""
+        self.running = ""
+        """The id of the note that the current turn, or the last one, is to have."""
         self._previous = past.previous if past else None
+        forked = past and past.turns == max(past.parents.values(), default=-1)
+        self._inherited = past.previous if past and forked else None
         self._last_note = past.last_note if past else ""
+        self._effort: Effort | None = effort
         self._tools = tools
+        self._prepare = prepare
         self._now = now
 
     def recallable(self) -> dict[str, int]:
         """Tell which turns belong to this conversation: its own before the current one, and its parents'."""
         return {**self.parents, self.id: self.turns}
 
-    async def ask(self, text: str, *, emit: Emit, approve: Approve, limits: Limits, steering: Steering = tuple) -> Turn:
-        """Run one turn and record it, whatever becomes of it.
+    def go_back(self, past: Past) -> None:
+        """Go on from what is left of its own past once turns were taken out of it, or brought back."""
+        self._previous = past.previous or self._inherited
+        self.standing, self.history_tokens = past.standing, past.history_tokens
+
+    def stand(self, standing: Standing) -> None:
+        """Let this hold for the rest of the conversation.
+
+        Raises:
+            OSError: it can't be kept; it holds until the session is left.
+        """
+        self.standing = standing
+        if self.keep.transcript:
+            self.keep.transcript.stands(standing)
+
+    async def ask(
+        self,
+        text: str,
+        *,
+        emit: Emit,
+        approve: Approve,
+        limits: Limits,
+        steering: Steering = tuple,
+        images: Sequence[Image] = (),
+        form: Form | None = None,
+    ) -> Turn:
+        """Run one turn and record it, whatever becomes of it; of images no more than what they were.
 
         Raises:
             CancelledError: it was interrupted; the turn is recorded as such.
         """
         number = self.turns + 1
+        text = "\n".join([text, *(f"[image: {image}]" for image in images)])
         place = Place(
             self.id,
             number,
@@ -86,7 +131,12 @@ class Session:
             self.model.name,
             self.model.window,
         )
-        opening = Opening(self.system, text, preface(self._previous, self.model.window, self.memory))
+        self.running = note_id(place.started, self.id)
+        unsent = self._unsent()
+        beside = self._prepare()
+        told = (preface(self._previous, self.model.window, self.memory), self.standing.told(), self.beside, beside)
+        self.beside = ""
+        opening = Opening(self.system, text, "\n".join(filter(None, told)), tuple(images))
         progress = Progress(text)
         keep = _Keeper(self.keep, emit)
         keep.started(place, text)
@@ -96,9 +146,11 @@ class Session:
             emit(event)
             match event:
                 case Answered(_, _, usage) if keep.ledger:
-                    keep.ledger(usage, "agent", place)
+                    keep.ledger(usage, "agent", place, unsent)
+                case SummedUp(_, usage) if keep.ledger:
+                    keep.ledger(usage, "agent", place, 0)
                 case Nested(_, Answered(_, _, usage)) if keep.ledger:
-                    keep.ledger(usage, "librarian", place)
+                    keep.ledger(usage, "librarian", place, 0)
 
         def from_tool(event: Event) -> None:
             progress.add(event)
@@ -119,6 +171,8 @@ class Session:
                     approve=approve,
                     limits=limits,
                     steering=steering,
+                    options=Options(effort=self._effort),
+                    form=form,
                     progress=progress,
                 )
         except asyncio.CancelledError:
@@ -156,7 +210,7 @@ class Session:
             except OSError as error:
                 emit(Warned(f"this turn could not be remembered: {error.strerror or error}"))
         note = job.id if job else ""
-        earlier = max(0, self.history_tokens - _tokens(self._previous.answer if self._previous else ""))
+        unsent = self._unsent()
         shown = turn.answer or (f"({turn.outcome}: {turn.reason})" if turn.reason else "")
         ended = Previous(place.number, shown, turn.outcome, note, job.changed if job else ())
         own = own_tokens(turn)
@@ -164,11 +218,19 @@ class Session:
         self._previous = self._previous if turn.empty else ended
         self._last_note = note or self._last_note
         self.history_tokens += own
-        replay = turn.sent + turn.requests * earlier
-        fresh = min(own, replay)
+        self.usage += turn.usage
+        replay = turn.sent + turn.requests * unsent
+        if turn.outcome == "done" and claims_in_vain(turn):
+            emit(Warned(NOTHING_SAVED))
+        fresh = min(own if unsent else own + turn.first_input, replay)  # of a first request nothing is cached yet
         emit(TurnFinished(turn, note, replay, fresh + (replay - fresh) // 10))
         if cancelled:
             raise cancelled
+
+    def _unsent(self) -> int:
+        """Tell how many tokens of earlier turns replay would send with each request, beside what is sent anyway."""
+        sent = previous_answer(self._previous, self.model.window) if self._previous else ""
+        return max(0, self.history_tokens - _tokens(sent))
 
 
 class _Keeper:
@@ -200,14 +262,8 @@ class _Keeper:
 
 
 def own_tokens(turn: Turn) -> int:
-    """Tell what a turn's own messages weigh in tokens, tool results included: what replay would send again.
-
-    By the provider's counts: what the turn had grown to, less what its first request held before the user's words.
-    """
-    words = _tokens(turn.request)
-    if not turn.first_input:
-        return words + _tokens(turn.answer)
-    return max(words + _tokens(turn.answer), turn.last_context - turn.first_input + words)
+    """Tell what a turn's own messages weigh in tokens, tool results included: what replay would send again."""
+    return _tokens(turn.request) + turn.grown
 
 
 def _tokens(text: str) -> int:

@@ -4,13 +4,14 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ogcode.agent.durable import append_line
-from ogcode.agent.events import Answered, Event, Progress, Steered, ToolFinished, ToolStarted
+from ogcode.agent.events import Answered, Event, Progress, Steered, SummedUp, ToolFinished, ToolStarted
+from ogcode.agent.facts.standing import Standing
 from ogcode.agent.prompt import Previous
 from ogcode.agent.seal import Seal
 from ogcode.agent.turn import ToolCall, Turn, Usage
@@ -38,6 +39,8 @@ class Past:
     previous: Previous | None
     history_tokens: int
     """Tokens of all its turns' own messages, tool results included."""
+    usage: Usage
+    """Of all its turns, recalls included."""
     last_note: str
     open_turn: Unfinished | None
     said: tuple[tuple[str, str], ...]
@@ -46,6 +49,14 @@ class Past:
     """The sessions it was forked from and the last turn of each that belongs to it."""
     torn: int
     """Lines that could not be read."""
+    standing: Standing = Standing()  # noqa: RUF009  # frozen
+    """What the user said for the rest of it."""
+    numbers: tuple[int, ...] = ()
+    """Of the turns that were `said`."""
+    rewound: frozenset[int] = frozenset()
+    """The turns that were taken out of the conversation: only `turns`, `usage` and `last_note` still count them."""
+    beside: str = ""
+    """What the model is to be told with the next message."""
 
 
 class Transcript:
@@ -97,10 +108,24 @@ class Transcript:
                 self._append({"type": "answered", "text": text, "calls": told, "usage": asdict(usage)})
             case Steered(text):
                 self._append({"type": "steered", "text": text})
+            case SummedUp(text, usage):
+                self._append({"type": "summed_up", "text": text, "usage": asdict(usage)})
             case ToolStarted(call):
                 self._append({"type": "tool_started", **asdict(call)})
             case ToolFinished(call, output, failed):
                 self._append({"type": "tool_finished", **asdict(call), "output": output, "failed": failed})
+
+    def stands(self, standing: Standing) -> None:
+        """Record what holds from now on."""
+        self._append({"type": "standing", "lines": standing.lines})
+
+    def rewound(self, turns: Sequence[int], *, back: bool) -> None:
+        """Take turns out of the conversation, or bring them `back`; durable when this returns."""
+        self._append({"type": "rewound", "turns": list(turns), "back": back}, sync=True)
+
+    def put_back(self, told: str) -> None:
+        """Record what became of files between the turns, in the words in which the model is told."""
+        self._append({"type": "put_back", "told": told})
 
     def turn_finished(self, turn: Turn, previous: Previous, own_tokens: int) -> None:
         """Close a turn; durable when this returns."""
@@ -161,10 +186,11 @@ def recollect(path: Path) -> Past:
 def retold(session_id: str, lines: Iterable[Mapping[str, object] | None]) -> Past:
     """Put a session's past together from the lines of its transcript, or the first of them."""
     top, torn, parents = "", 0, dict[str, int]()
-    turns, tokens, last_note = 0, 0, ""
-    previous: Previous | None = None
+    turns, spent, last_note, beside = 0, Usage(), "", ""
+    ended, tokens, rewound = dict[int, Previous](), dict[int, int](), set[int]()
     open_turn: Unfinished | None = None
-    said = list[tuple[str, str]]()
+    said = dict[int, tuple[str, str]]()
+    standings = {0: Standing()}
     for row in lines:
         try:
             match row:
@@ -178,8 +204,14 @@ def retold(session_id: str, lines: Iterable[Mapping[str, object] | None]) -> Pas
                         if isinstance(inherited, dict)
                         else {}
                     )
+                case {"type": "standing", "lines": lines_kept}:
+                    standings[turns] = Standing.of(lines_kept)
+                case {"type": "rewound", "turns": list(taken), "back": bool(back)}:
+                    (rewound.difference_update if back else rewound.update)(map(int, taken))
+                case {"type": "put_back", "told": str(told)}:
+                    beside = f"{beside}\n{told}".strip()
                 case {"type": "turn_started", "turn": int(turns), "request": str(request), "started_at": str(started)}:
-                    window = row.get("window")
+                    window, beside = row.get("window"), ""
                     open_turn = Unfinished(
                         turns,
                         datetime.fromisoformat(started).astimezone(UTC),
@@ -189,6 +221,8 @@ def retold(session_id: str, lines: Iterable[Mapping[str, object] | None]) -> Pas
                     )
                 case {"type": "answered", "text": str(text), "usage": dict(usage)} if open_turn:
                     open_turn.progress.add(Answered(text, (), Usage(**usage)))
+                case {"type": "summed_up", "text": str(text), "usage": dict(usage)} if open_turn:
+                    open_turn.progress.add(SummedUp(text, Usage(**usage)))
                 case {"type": "steered", "text": str(text)} if open_turn:
                     open_turn.progress.add(Steered(text))
                 case {"type": "tool_started", "id": str(call), "name": str(name), "arguments": str(given)} if open_turn:
@@ -197,21 +231,42 @@ def retold(session_id: str, lines: Iterable[Mapping[str, object] | None]) -> Pas
                     open_turn
                 ):
                     failed = row.get("failed") is True
-                    open_turn.progress.add(ToolFinished(ToolCall(call, name, given), "", failed))
+                    open_turn.progress.add(
+                        ToolFinished(ToolCall(call, name, given), str(row.get("output", "")), failed)
+                    )
                 case {"type": "turn_finished", "answer": str(answer), "outcome": str(outcome)}:
                     changed = row.get("changed")
                     named = tuple(map(str, changed)) if isinstance(changed, list) else ()
                     note = str(row.get("note", ""))
                     if row.get("empty") is not True:
-                        previous = Previous(turns, answer, outcome, note, named)
+                        ended[turns] = Previous(turns, answer, outcome, note, named)
                     last_note = note or last_note
                     own = row.get("own_tokens")
-                    tokens += own if isinstance(own, int) else 0
-                    said.append((open_turn.progress.turn("done").words if open_turn else "", answer))
+                    tokens[turns] = own if isinstance(own, int) else 0
+                    said[turns] = (open_turn.progress.turn("done").words if open_turn else "", answer)
                     open_turn = None
+                    used = row.get("usage")
+                    spent += Usage(**used) if isinstance(used, dict) else Usage()
         except (TypeError, ValueError):
             torn += 1
-    return Past(session_id, top, turns, previous, tokens, last_note, open_turn, tuple(said), parents, torn)
+    numbers = tuple(number for number in said if number not in rewound)
+    return Past(
+        session_id,
+        top,
+        turns,
+        next((ended[number] for number in reversed(ended) if number not in rewound), None),
+        sum(own for number, own in tokens.items() if number not in rewound),
+        spent,
+        last_note,
+        open_turn,
+        tuple(said[number] for number in numbers),
+        parents,
+        torn,
+        next((standings[number] for number in reversed(standings) if number not in rewound), Standing()),
+        numbers,
+        frozenset(rewound),
+        beside,
+    )
 
 
 def own_sessions(sessions: Path, seal: Seal) -> Iterator[Path]:

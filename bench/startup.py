@@ -49,6 +49,25 @@ async def ask() -> None:
 asyncio.run(ask())
 """
 
+BARE_OLLAMA = """
+import asyncio, json, os, httpx
+async def ask() -> None:
+    messages = [{"role": "system", "content": "bare httpx"}, {"role": "user", "content": "say hi"}]
+    body = {"model": "fake", "stream": True, "messages": messages}
+    url = os.environ["OLLAMA_HOST"] + "/api/chat"
+    async with httpx.AsyncClient() as client, client.stream("POST", url, json=body) as response:
+        async for line in response.aiter_lines():
+            print(json.loads(line)["message"].get("content") or "", end="", flush=True)
+asyncio.run(ask())
+"""
+
+PAIRS = (
+    ("ogcode --version", "python -c pass"),
+    ("ogcode -p, OpenAI", "bare httpx, OpenAI"),
+    ("ogcode -p, Ollama", "bare httpx, Ollama"),
+)
+"""Each beside the least that could do the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
@@ -82,7 +101,7 @@ def endpoint(folder: Path) -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout
-            yield server.stdout.readline().removeprefix("READY").strip() + "/v1"
+            yield server.stdout.readline().removeprefix("READY").strip()
         finally:
             server.kill()
 
@@ -108,16 +127,19 @@ def main() -> None:
             "HOME": temporary,
             "OGCODE_SCRIBE_LINGER": "0",
             "OPENAI_API_KEY": "x",
-            "OPENAI_BASE_URL": url,
+            "OPENAI_BASE_URL": f"{url}/v1",
+            "OLLAMA_HOST": url,
         }
         python, ogcode = f"{venv}/bin/python", f"{venv}/bin/ogcode"
         cases = {
             "python -c pass": [python, "-c", "pass"],
             "ogcode --version": [ogcode, "--version"],
-            "bare httpx call": [python, "-c", BARE],
-            "ogcode -p": [ogcode, "-p", "say hi", "-m", "openai/x"],
+            "bare httpx, OpenAI": [python, "-c", BARE],
+            "ogcode -p, OpenAI": [ogcode, "-p", "say hi", "-m", "openai/x"],
+            "bare httpx, Ollama": [python, "-c", BARE_OLLAMA],
+            "ogcode -p, Ollama": [ogcode, "-p", "say hi", "-m", "ollama/fake"],
         }
-        for name in ("bare httpx call", "ogcode -p"):
+        for name in [*cases][2:]:
             said = subprocess.run(cases[name], cwd=work, env=env, check=True, stdout=subprocess.PIPE, text=True).stdout
             assert said.strip() == ANSWER, f"{name} answered {said!r}"
         costs: dict[str, list[Cost]] = {name: [] for name in cases}
@@ -130,7 +152,7 @@ def main() -> None:
     for name, all_ in costs.items():
         times = [cost.cpu * 1e3 for cost in all_]
         print(f"{name:18}{middle[name] * 1e3:16.1f}{min(times):8.1f}{max(times):8.1f}{max(c.peak for c in all_):10.1f}")
-    for name, least_name in (("ogcode --version", "python -c pass"), ("ogcode -p", "bare httpx call")):
+    for name, least_name in PAIRS:
         print(f"{name} / {least_name}: {middle[name] / middle[least_name]:.2f}")
 
 

@@ -92,6 +92,8 @@ def marks(cited: Sequence[tuple[Entry, tuple[str, ...]]]) -> list[str]:
         note = plain(entry.id)
         if entry.origin != "own":
             told.append(f"{note} is {entry.origin}: not, or not only, what this user's ogcode wrote")
+        if entry.rewound:
+            told.append(f"{note} is rewound: the user has taken that turn back")
         if stale:
             more = f" and {len(stale) - 4} more" if len(stale) > 4 else ""
             told.append(f"changed since {note}: {', '.join(map(plain, stale[:4]))}{more}")

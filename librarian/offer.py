@@ -1,7 +1,7 @@
 """The two tools by which the agent asks its memory; what they need is loaded when they are called."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from ogcode.agent.events import Emit, Event, Nested
 from ogcode.agent.model import Model
@@ -36,16 +36,16 @@ def recall_tools(conversation: OpenLibrary, project: OpenLibrary | None, model: 
         return f"{QUOTED}\n{fence(found.told())}"
 
     @tool(effect="read")
-    async def memory_recall(question: Annotated[str, "one specific question"]) -> str:
-        """Ask what happened in earlier turns of this conversation."""
+    async def memory_recall(question: str) -> str:
+        """Ask about earlier turns of this conversation."""
         return await answer(question, conversation)
 
     if project is None:
         return (memory_recall,)
 
     @tool(effect="read")
-    async def project_memory_recall(question: Annotated[str, "one specific question"]) -> str:
-        """Ask what happened in any earlier conversation in this repository."""
+    async def project_memory_recall(question: str) -> str:
+        """Ask about any earlier conversation here."""
         return await answer(question, project)
 
     return memory_recall, project_memory_recall

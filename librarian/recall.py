@@ -15,7 +15,7 @@ from ogcode.agent.loop import run_turn
 from ogcode.agent.memory.markdown import cut
 from ogcode.agent.model import Delta, Finished, Model, ModelError, Options, ToolSpec
 from ogcode.agent.models.around import Around
-from ogcode.agent.models.recover import may_be_calls
+from ogcode.agent.models.shapes import may_be_calls
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Verdict
 from ogcode.librarian.citations import cite
 from ogcode.librarian.fence import fence, fenced

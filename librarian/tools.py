@@ -123,6 +123,7 @@ def label(entry: Entry, section: str) -> str:
     """Say where a passage is from, and whose it is."""
     state = ", not yet summarised" if entry.pending else ""
     outcome = entry.outcome if entry.outcome in get_args(Outcome) else "unknown"
+    outcome = "rewound" if entry.rewound else outcome
     name = f"{plain(entry.id)}#{plain(section or entry.title)}"
     return f"{name} ({_day(entry.created_at)}, {outcome}, {entry.origin}{state})"
 

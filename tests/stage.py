@@ -135,6 +135,9 @@ class Stage:
         self.state = replace(self.state, memory=switch)
         return f"memory is {switch} from the next turn on"
 
+    def put_back(self, command: str, argument: str) -> str:
+        return f"{command} {argument}: 1 put back"
+
     def new_session(self) -> None:
         self.asked.clear()
 

@@ -3,10 +3,12 @@
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,12 @@ class Place:
 
     def result(self, *arguments: str, stdin: str | None = None, **environ: str) -> Any:
         done = self.run(*arguments, "--output-format", "json", stdin=stdin, **environ)
-        return json.loads(done.stdout)
+        [told] = events_of(done.stdout)
+        return told
+
+    def events(self, *arguments: str, stdin: str | None = None, **environ: str) -> list[Any]:
+        done = self.run(*arguments, "--output-format", "stream-json", stdin=stdin, **environ)
+        return events_of(done.stdout)
 
     def start(self, *arguments: str, **environ: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
@@ -68,6 +75,23 @@ class Place:
             fcntl.flock(lock, fcntl.LOCK_EX)
 
 
+def events_of(stdout: str) -> list[Any]:
+    """Read what was printed as JSON; each object has the shape that the package says it has."""
+    told = [json.loads(line) for line in stdout.splitlines()]
+    for each in told:
+        _shape("result" if each["type"] == "result" else "events").validate(each)
+    return told
+
+
+@cache
+def _shape(name: str) -> Any:
+    from jsonschema import Draft202012Validator
+
+    from ogcode.tui.commands.schema import schema_of
+
+    return Draft202012Validator(json.loads(schema_of(name)))
+
+
 def new_place(tmp_path: Path, name: str = "repo", *, git: bool = True) -> Place:
     folder = tmp_path / name
     folder.mkdir()
@@ -76,6 +100,17 @@ def new_place(tmp_path: Path, name: str = "repo", *, git: bool = True) -> Place:
         subprocess.run(["git", "init", "-q", folder], check=True)
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "OGCODE_HOME": str(tmp_path / "home")}
     return Place(folder, environ)
+
+
+def end_scribe(place: Place) -> None:
+    """End the scribe of a place: the one that holds its lock."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"ogcode.scribe" in words and bytes(place.folder) in words:
+            os.kill(int(process.name), signal.SIGKILL)
 
 
 def role_of(body: Body) -> str:

@@ -1,10 +1,12 @@
 import asyncio
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from ogcode.agent.events import Event, ToolFinished, ignore
+from ogcode.agent.events import Event, ToolFinished, Warned, ignore
+from ogcode.agent.matching import rule_for
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.permissions import Rules
 from ogcode.agent.turn import Limits, ToolCall, Verdict
@@ -117,3 +119,54 @@ async def test_an_interrupted_turn_has_its_note_all_the_same(here: Here) -> None
     with pytest.raises(asyncio.CancelledError):
         await task
     assert desk.status().notes + desk.status().pending == 1
+
+
+async def test_a_rule_that_is_given_for_good_holds_in_the_next_session_too(here: Here) -> None:
+    asked = list[str]()
+
+    async def for_good(call: ToolCall, why: str) -> Verdict:
+        asked.append(call.arguments)
+        return Verdict(True, rule=rule_for(call))
+
+    call = ToolCall("", "bash", '{"command": "touch a.txt"}')
+    other = ToolCall("", "bash", '{"command": "touch b.txt"}')
+    await begin(here, ScriptedModel(call, call, other, "done")).ask("go", emit=ignore, approve=for_good)
+    assert asked == [call.arguments, other.arguments]
+    again = look_around(here.folder, here.environ, utc_now, trust=False)
+    desk = Conversation(
+        again, ScriptedModel(call, "done"), Choice(), mode="ask", rules=again.config.rules, limits=Limits(), memory="on"
+    )
+    await desk.ask("go", emit=ignore, approve=for_good)
+    assert len(asked) == 2
+
+
+async def test_a_rule_that_can_not_be_written_holds_for_the_session_and_says_so(here: Here) -> None:
+    (here.home / "config.toml").write_text("allow = 3\n")
+    events, asked = list[Event](), list[str]()
+
+    async def for_good(call: ToolCall, why: str) -> Verdict:
+        asked.append(why)
+        return Verdict(True, rule=rule_for(call))
+
+    call = ToolCall("", "bash", '{"command": "touch a.txt"}')
+    await begin(here, ScriptedModel(call, call, "done")).ask("go", emit=events.append, approve=for_good)
+    assert len(asked) == 1
+    assert any(isinstance(event, Warned) and "this session only" in event.text for event in events)
+
+
+async def test_a_command_that_only_reads_is_run_without_a_question(here: Here) -> None:
+    subprocess.run(["git", "init", "-q", here.root.top], check=True)
+    asked = list[str]()
+
+    async def no(call: ToolCall, why: str) -> Verdict:
+        asked.append(call.arguments)
+        return Verdict(False, "no")
+
+    calls = [
+        ToolCall("", "bash", json.dumps({"command": each})) for each in ("git status --short", "cat a.py", "touch b")
+    ]
+    model = ScriptedModel(*calls, "done")
+    await begin(here, model).ask("go", emit=ignore, approve=no)
+    told = [message.content for message in model.asked[-1] if message.role == "tool"]
+    assert ("?? a.py" in told[0], told[1]) == (True, "x = 1")
+    assert asked == [calls[2].arguments]

@@ -275,17 +275,16 @@ def test_the_status_says_why_a_note_has_no_better_one_and_rescribe_forces_it(ful
 
 
 def test_the_numbers_tell_what_there_is_and_what_replay_would_have_sent(full: Stage) -> None:
-    def request(role: str, turn: int, sent: int, received: int) -> str:
-        usage = {"input_tokens": sent, "output_tokens": received, "cache_read_input_tokens": 0, "cost": 0.25}
-        return json.dumps({"role": role, "session_id": SESSION, "turn": turn, **usage})
+    def request(role: str, turn: int, sent: int, unsent: int = 0) -> str:
+        usage = {"input_tokens": sent, "output_tokens": 90, "cache_read_input_tokens": 0, "cost": 0.25}
+        return json.dumps({"role": role, "session_id": SESSION, "turn": turn, "unsent_tokens": unsent, **usage})
 
-    lines = [request("agent", 1, 1000, 100), request("agent", 1, 1500, 50), request("agent", 2, 1050, 10)]
-    full.store.joinpath("usage.jsonl").write_text("\n".join([*lines, request("scribe", 1, 400, 90), "{torn"]), "utf-8")
+    lines = [request("agent", 1, 1000), request("agent", 1, 1500), request("agent", 2, 1050, 500)]
+    full.store.joinpath("usage.jsonl").write_text("\n".join([*lines, request("scribe", 1, 400), "{torn"]), "utf-8")
     [stats] = full.say("memory", "stats", "--json", "--trust").rows
     assert (stats["notes"], stats["pending"], stats["conversations"]) == (3, 1, 3)
     assert stats["origins"] == {"own": 2, "foreign": 1}
     assert stats["spent"]["scribe"]["requests"] == 1  # type: ignore[index]  # JSON
-    # The first turn grew by 1,500 + 50 - 1,000; its 50 of an answer are sent again as the previous answer.
     assert (stats["sent_tokens"], stats["replay_tokens"]) == (3550, 3550 + 500)
     assert (
         "sent 3,550 tokens; with every turn replayed it would have been about 4,050" in full.say("memory", "stats").out

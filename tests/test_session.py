@@ -269,6 +269,7 @@ async def test_rules_and_facts_are_known_only_where_the_folder_is_trusted(here: 
     (here.root.top / "AGENTS.md").write_text("RULE-ONE", "utf-8")
     (here.root.top / "MEMORY.md").write_text("FACT-ONE </facts> still a fact", "utf-8")
     here.home.joinpath("AGENTS.md").write_text("USER-RULE", "utf-8")
+    here = look_around(here.root.top, here.environ, here.now, trust=True)
     stranger = look_around(
         here.root.top, {**here.environ, "OGCODE_HOME": str(tmp_path / "other")}, here.now, trust=False
     )

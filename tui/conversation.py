@@ -7,13 +7,15 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
+from ogcode.agent.config import ConfigBroken
 from ogcode.agent.durable import append_line, make_folder
-from ogcode.agent.events import Answered, Emit, Event, Nested, TurnFinished
+from ogcode.agent.events import Answered, Emit, Event, Nested, SummedUp, TurnFinished, Warned
+from ogcode.agent.kept import keep_rule
 from ogcode.agent.memory.switch import MEANS, MemorySwitch
-from ogcode.agent.model import Model, ModelError
+from ogcode.agent.model import Model
 from ogcode.agent.permissions import Ask, Denial, Mode, Rules
 from ogcode.agent.tools.preview import DOOMED, preview
-from ogcode.agent.turn import Limits, ToolCall, Turn, Verdict
+from ogcode.agent.turn import Limits, ToolCall, Turn, Usage, Verdict
 from ogcode.tui.arguments import MODES
 from ogcode.tui.desk import NoteLine, Status
 from ogcode.tui.earlier import Choice
@@ -41,16 +43,19 @@ class Conversation:
         rules: Rules,
         limits: Limits,
         memory: MemorySwitch,
+        librarian: Model | None = None,
     ) -> None:
         self._here = here
         self._model = model
+        self._librarian = librarian
         self._mode: Mode = mode
         self._rules = rules
         self._limits = limits
-        self._opened = open_session(here, model, choice, memory=memory)
+        self._opened = open_session(here, model, choice, memory=memory, librarian=librarian)
         self._tokens = 0
         self._replay = 0
-        self._cost: float | None = 0.0
+        self._running = Usage()
+        """Of the turn that runs: the session counts it when it has ended."""
         self._scribes = list[int]()
         self._memory_names = _Names()
         self._spool_names = _Names()
@@ -71,10 +76,11 @@ class Conversation:
         def watch(event: Event) -> None:
             nonlocal note
             match event:
-                case Answered(_, _, usage) | Nested(_, Answered(_, _, usage)):
-                    self._tokens += usage.tokens
-                    self._cost = None if self._cost is None or usage.cost is None else self._cost + usage.cost
+                case Answered(_, _, usage) | Nested(_, Answered(_, _, usage)) | SummedUp(_, usage):
+                    self._running += usage
+                    self._tokens = self._running.tokens
                 case TurnFinished(_, note):
+                    self._running = Usage()
                     self._replay = event.with_replay
             emit(event)
 
@@ -83,10 +89,20 @@ class Conversation:
             shown = self.preview(call)
             return Verdict(False, shown) if shown.startswith(DOOMED) else await approve(call, why)
 
+        def keep(rule: str) -> None:
+            self._rules |= Rules(allow=(rule,))
+            try:
+                keep_rule(self._here.home, rule)
+            except (ConfigBroken, OSError) as error:
+                emit(Warned(f"the rule holds for this session only: {error}"))
+
         denials = list[Denial]()
-        decide = approval(self._here, self._opened, worth_asking, mode=self._mode, rules=self._rules, denials=denials)
+        decide = approval(
+            self._here, self._opened, worth_asking, mode=self._mode, rules=self._rules, denials=denials, keep=keep
+        )
         try:
-            return await self._opened.session.ask(text, emit=watch, approve=decide, limits=self._limits)
+            with self._opened.at_work():
+                return await self._opened.session.ask(text, emit=watch, approve=decide, limits=self._limits)
         finally:
             if note and self._opened.memory == "on":
                 self._start_scribe()
@@ -94,13 +110,15 @@ class Conversation:
     def status(self) -> Status:
         spooled = self._spool_names.of(self._here.root.spool)  # first: a turn leaves it once its note is there
         notes = self._memory_names.of(self._here.root.memory)
+        spent = self._opened.session.usage + self._running
         return Status(
             model=self._model.name,
             mode=self._mode,
             turn_tokens=self._tokens,
             replay_tokens=self._replay,
             window=self._model.window,
-            cost=self._cost,
+            session_tokens=spent.tokens,
+            cost=spent.cost,
             notes=len(notes),
             pending=len(spooled - notes),
             branch=_branch(self._here.root.top),
@@ -110,24 +128,20 @@ class Conversation:
         )
 
     async def models(self) -> Sequence[str]:
-        from ogcode.agent.models.choice import choose
+        from ogcode.agent.models.offered import Offered, offered
 
-        names = [self._model.name]
-        with contextlib.suppress(ModelError):
-            names.append(await choose(flag="", environ=self._here.environ, configured=self._here.config.model))
-        return list(dict.fromkeys(names))
+        here = self._here
+        found = await offered(
+            environ=here.environ, api_base=here.config.api_base, prices_cache=here.home / "prices.json"
+        )
+        named = [self._model.name, here.config.model, *(each.name for each in found if isinstance(each, Offered))]
+        return [name for name in dict.fromkeys(named) if name]
 
     async def use_model(self, name: str) -> str:
-        from ogcode.agent.models.choice import open_model
+        from ogcode.tui.models import model_here
 
-        self._model = await open_model(
-            name,
-            environ=self._here.environ,
-            api_base=self._here.config.api_base,
-            num_ctx=self._here.config.num_ctx,
-            prices_cache=self._here.home / "prices.json",
-        )
-        self._opened.session.model = self._model
+        self._model = await model_here(self._here, name)
+        self._opened.use(self._model)
         return f"the next turn goes to {self._model.name}, with a window of {self._model.window:,} tokens"
 
     def set_mode(self, mode: str) -> None:
@@ -142,9 +156,15 @@ class Conversation:
         said = f"memory is {self._opened.memory} from the next turn on: {MEANS[self._opened.memory]}"
         return "; ".join([*notices, said])
 
+    def put_back(self, command: str, argument: str) -> str:
+        from ogcode.tui.undoing import put_back
+
+        return put_back(self._opened, command, argument)
+
     def new_session(self) -> None:
         self._opened.close()
-        self._opened = open_session(self._here, self._model, Choice(), memory=self._opened.memory)
+        memory = self._opened.memory
+        self._opened = open_session(self._here, self._model, Choice(), memory=memory, librarian=self._librarian)
         self._tokens = self._replay = 0
 
     def notes(self, query: str = "") -> Sequence[NoteLine]:

@@ -22,6 +22,7 @@ class Status:
     """What it would have been with all earlier turns sent again; 0 is unknown."""
     window: int
     cost: float | None
+    """Of the session, this turn included."""
     notes: int
     pending: int
     """Turns that have no note yet."""
@@ -29,6 +30,8 @@ class Status:
     scripted: bool
     trusted: bool
     memory: MemorySwitch = "on"
+    session_tokens: int = 0
+    """Of all its turns, this one included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,9 @@ class Desk(Protocol):
 
     def use_memory(self, switch: MemorySwitch) -> str:
         """Save and recall as told from the next turn on, and say so in a sentence."""
+
+    def put_back(self, command: str, argument: str) -> str:
+        """Do `/undo`, `/redo` or `/rewind`, and say line by line what became of it."""
 
     def new_session(self) -> None: ...
 

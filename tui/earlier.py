@@ -1,6 +1,7 @@
 """Earlier sessions: which one to go on with, and the turns that a kill left open in them."""
 
 import contextlib
+import os
 import uuid
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,12 +14,16 @@ from ogcode.agent.prompt import Previous
 from ogcode.agent.sensitive.envfiles import env_file_secrets, env_files_named
 from ogcode.agent.session import Record, own_tokens, reopened
 from ogcode.agent.transcript import Past, Transcript, is_own, latest, own_sessions, recollect
-from ogcode.agent.turn import Turn
+from ogcode.agent.turn import Turn, Usage
 from ogcode.tui.place import Here
 
 
 class SessionUnknown(Exception):
     """No such session; the text says which there are."""
+
+
+class SessionTaken(Exception):
+    """A session of that id is there already; the text says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +34,13 @@ class Choice:
     """A session id or the start of one."""
     latest: bool = False
     fork: bool = False
+    identity: str = ""
+    """That a session which is begun is to have."""
 
 
 def chosen_session(here: Here, choice: Choice) -> Path | None:
+    if choice.identity and os.path.lexists(here.root.sessions / f"{choice.identity}.jsonl"):
+        raise SessionTaken(f"session {choice.identity} is there already; go on with it: --resume {choice.identity[:8]}")
     if choice.latest:
         path = latest(here.root.sessions, here.root.top, here.seal)
         if path is None:
@@ -49,7 +58,10 @@ def chosen_session(here: Here, choice: Choice) -> Path | None:
 
 def forked(past: Past) -> Past:
     done = past.turns - (past.open_turn is not None)  # one that is running elsewhere is not of this conversation
-    return replace(past, session_id=uuid.uuid4().hex, parents={**past.parents, past.session_id: done}, open_turn=None)
+    parents = {**past.parents, past.session_id: done}
+    return replace(
+        past, session_id=uuid.uuid4().hex, parents=parents, open_turn=None, usage=Usage(), rewound=frozenset()
+    )
 
 
 def lock_file(here: Here, session_id: str) -> Path:
@@ -74,10 +86,18 @@ def finish_open_turns(here: Here) -> None:
             if lock := Lock.take(path):
                 try:
                     _finish_open_turn(here, here.root.sessions / f"{path.name.removeprefix('session-')}.jsonl")
+                    _sweep(here, path.name.removeprefix("session-"))
                 except OSError:
                     lock.release()
                     continue
                 lock.release(remove=True)
+
+
+def _sweep(here: Here, session_id: str) -> None:
+    if (here.root.store / "undo" / f"{session_id}.jsonl").exists():
+        from ogcode.agent.undo.back import Undo
+
+        Undo(here.workspace(), lambda: here.root.store / "undo", lambda: session_id, here.seal, here.now).sweep()
 
 
 def _finish_open_turn(here: Here, path: Path) -> None:

@@ -6,9 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-COMMANDS = ("recall", "memory", "sessions", "models", "init", "demo")
+COMMANDS = (
+    *("recall", "memory", "sessions", "undo", "models", "doctor", "stats", "init", "batch", "demo"),
+    *("schema", "completion", "help"),
+)
 
-ERROR, USAGE, BAD_INPUT, AGAIN = 1, 2, 42, 75
+ERROR, USAGE, BAD_INPUT, DENIED, AGAIN = 1, 2, 42, 55, 75
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -42,17 +45,22 @@ def complain(error: Exception) -> int:
     from ogcode.agent.models.choice import NoModel
     from ogcode.agent.secrets import known_secrets, scrub
     from ogcode.agent.trust import TrustBroken
+    from ogcode.agent.undo.plan import NothingToUndo
+    from ogcode.tui.asked import BadInput
+    from ogcode.tui.boundary import SandboxMissing
     from ogcode.tui.commands.change import NotChanged
     from ogcode.tui.commands.notes import NoneNamed
-    from ogcode.tui.earlier import SessionUnknown
+    from ogcode.tui.earlier import SessionTaken, SessionUnknown
 
     match error:
-        case SessionUnknown() | NoneNamed():
+        case SessionUnknown() | SessionTaken() | NoneNamed() | BadInput() | NothingToUndo():
             code, text = BAD_INPUT, str(error)
         case NotChanged() | TrashRefused():
             code, text = ERROR, str(error)
         case ConfigBroken() | TrustBroken():
             code, text = USAGE, str(error)
+        case SandboxMissing():
+            code, text = DENIED, str(error)
         case ModelError():
             code, text = (AGAIN if isinstance(error, TRANSIENT) else ERROR), str(error)
         case FileNotFoundError(filename=None):
@@ -126,6 +134,10 @@ def _ask(arguments: list[str]) -> int:
         from ogcode.tui.headless import run_headless
 
         return run_headless(given, folder)
+    from ogcode.tui.arguments import headless_only
     from ogcode.tui.interactive import run_interactive
 
+    if flag := headless_only(given):
+        sys.stderr.write(f"ogcode: {flag} means nothing in the app; add -p to run headless\n")
+        return USAGE
     return run_interactive(given, folder)

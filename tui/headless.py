@@ -1,112 +1,283 @@
-"""`ogcode -p`: one turn, its answer on stdout and nothing else there."""
+"""`ogcode -p`: a turn, or one for each message on stdin; answers on stdout and nothing else there."""
 
 import asyncio
-import contextlib
 import os
-import signal
 import sys
 import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ogcode.agent.clean import clean
-from ogcode.agent.events import Event, ToolFinished, TurnFinished
+from ogcode.agent.durable import replace_file
+from ogcode.agent.events import Event, ToolFinished, TurnFinished, ignore
 from ogcode.agent.memory.switch import MEANS
-from ogcode.agent.permissions import Denial, Rules
-from ogcode.agent.turn import Limits, Turn
+from ogcode.agent.permissions import Denial, Mode, Rules
+from ogcode.agent.turn import Limits, Turn, Usage
 from ogcode.tui.arguments import Arguments
+from ogcode.tui.arrival import arrive, memory_given, rules_given, without_tool
+from ogcode.tui.asked import BadInput, Request, read_messages, read_request
 from ogcode.tui.earlier import Choice
-from ogcode.tui.output import Json, Outcome, Output, Started, StreamJson, Text
-from ogcode.tui.place import Here, ignored_here, look_around, rules_of, utc_now
+from ogcode.tui.output import Json, Output, StreamJson, Text
+from ogcode.tui.place import Here, ignored_here
+from ogcode.tui.progress import Lines, Live, Progress, Quiet, Started
+from ogcode.tui.result import Outcome
+from ogcode.tui.signals import Signals
 from ogcode.tui.wiring import Opened, approval, open_session, start_scribe
 
-STDIN_LARGEST = 2_000_000
-"""Bytes of stdin that become part of a prompt at most."""
+if TYPE_CHECKING:
+    from ogcode.tui.structured import Structure
 
 _MEMORY_WAIT_IN_CI = 60.0
+_MEMORY_WAIT_AFTER_A_SIGNAL = 5.0
+"""Seconds: whoever sent it will not wait for ever."""
 
 
 def run_headless(given: Arguments, folder: Path) -> int:
-    """Run one turn and print what came of it; return the exit code.
+    """Run what was asked and print what came of it; return the exit code.
 
     Raises:
-        ModelError, SessionUnknown, ConfigBroken, TrustBroken: nothing was asked.
+        BadInput, ModelError, SessionUnknown, ConfigBroken, TrustBroken: nothing was asked, or nothing further.
+        OSError: what was answered can't be written.
     """
     began = time.monotonic()
-    prompt = _prompt(given)
-    if prompt is None:
-        return 42
-    here = look_around(folder, dict(os.environ), utc_now, trust=given.trust)
-    return asyncio.run(_run(given, here, prompt, rules_of(here, given.allow, given.deny), began))
+    several = given.input_format == "stream-json"
+    request = None if several else read_request(given, folder)
+    kept = _target(given.last_message, folder)
+    structure = _structure(given.schema, folder)
+    here = arrive(given, folder, trust=given.trust, also=structure.instructions if structure else "")
+    return asyncio.run(_run(_Asked(given, here, rules_given(given, here), request, structure, kept, began)))
 
 
-async def _run(given: Arguments, here: Here, prompt: str, rules: Rules, began: float) -> int:
-    from ogcode.agent.models.choice import choose, open_model
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    given: Arguments
+    here: Here
+    rules: Rules
+    request: Request | None
+    """None: they come on stdin."""
+    structure: "Structure | None"
+    kept: Path | None
+    """Where the last answer goes besides."""
+    began: float
 
-    signals = _Signals()
+    @property
+    def mode(self) -> Mode:
+        return self.given.mode or self.here.config.mode
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """What the turns of a run have in common."""
+
+    asked: _Asked
+    opened: Opened
+    output: Output
+    progress: Progress
+    signals: Signals
+
+
+async def _run(asked: _Asked) -> int:
+    from ogcode.agent.models.choice import choose
+    from ogcode.tui.models import librarian_here, model_here
+
+    given, here = asked.given, asked.here
+    signals = Signals()
     signals.watch()
     name = await choose(flag=given.model, environ=here.environ, configured=here.config.model)
-    settings = {"environ": here.environ, "api_base": here.config.api_base, "prices_cache": here.home / "prices.json"}
-    model = await open_model(name, num_ctx=here.config.num_ctx, **settings)  # type: ignore[arg-type]  # named above
+    model = await model_here(here, name)
+    progress = _progress(given, here)
     if given.max_cost is not None and model.prices is None:
-        _say(f"ogcode: --max-cost can't be kept: no price is known for {model.name}; use --max-tokens")
+        sys.stderr.write(f"ogcode: --max-cost can't be kept: no price is known for {name}; use --max-tokens\n")
         return 2
-    helper = None
-    if here.config.librarian_model:
-        helper = await open_model(here.config.librarian_model, num_ctx=here.config.num_ctx, **settings)  # type: ignore[arg-type]
-    choice = Choice(given.resume or "", given.go_on, given.fork)
-    opened = open_session(here, model, choice, memory=given.memory or here.config.memory, librarian=helper)
-    output = _output(given, opened, here)
-    if ignored := ignored_here(here):
-        output.notice(
-            f"this folder is not trusted: {', '.join(ignored)} ignored, commands and writes denied; --trust trusts it"
-        )
-    for notice in opened.notices:
-        output.notice(notice)
-    if not given.memory and here.config.memory != "on":
-        output.notice(f"memory is {opened.memory} by the settings: {MEANS[opened.memory]}")
-    denials = list[Denial]()
-    finished = list[TurnFinished]()
-    unfinished = False
-
-    def emit(event: Event) -> None:
-        nonlocal unfinished
-        if isinstance(event, TurnFinished):
-            finished.append(event)
-        if isinstance(event, ToolFinished):
-            unfinished = event.failed and event.output.startswith("error: not allowed:")
-        output.event(event)
-
-    mode = given.mode or here.config.mode
-    approve = approval(here, opened, None, mode=mode, rules=rules, denials=denials)
-    output.begin(Started(opened.session.id, model.name, mode, tuple(tool.name for tool in opened.tools(emit))))
-    limits = Limits(given.max_turns, given.max_tokens, given.max_cost, given.time_limit)
-    task = asyncio.ensure_future(opened.session.ask(prompt, emit=emit, approve=approve, limits=limits))
-    signals.task = task
+    helper = await librarian_here(here, model)
+    choice = Choice(given.resume or "", given.go_on, given.fork, given.session_id or "")
+    opened = open_session(here, model, choice, memory=memory_given(given, here), librarian=helper)
+    at = _At(asked, opened, _output(given, opened), progress, signals)
     try:
-        turn = await task
-    except asyncio.CancelledError:
-        turn = finished[-1].turn if finished else Turn(prompt, "", (), "interrupted")
-    note = finished[-1].note if finished else ""
-    opened.close()
-    if note:
+        for notice in _notices(at):
+            progress.notice(notice)
+        started = Started(opened.session.id, model.name, asked.mode, tuple(each.name for each in opened.tools(ignore)))
+        progress.begin(started)
+        at.output.begin(started)
+        if asked.request:
+            return (await _turn(at, asked.request, Usage(), asked.began)).code
+        return await _turns(at, read_messages(sys.stdin.fileno()))
+    finally:
+        progress.close()
+        opened.close()
+
+
+async def _turns(at: _At, messages: AsyncIterator[Request]) -> int:
+    """Run a turn for each message; return the code of the first that failed."""
+    code, spent, count = 0, Usage(), 0
+    while not at.signals.code:
         try:
-            start_scribe(here, linger=0.0)
-        except OSError as error:  # the turn is safe in the spool: the next start will do it
-            output.notice(f"the note is not being written yet: {error.strerror}; ogcode memory wait")
-    code = signals.code or exit_code(turn, denied=unfinished)
-    pending = bool(note) and not await _written(here, note, _wait(given, here), signals)
-    last = finished[-1] if finished else TurnFinished(turn, "")
-    output.end(
-        Outcome(turn, last, code, opened.session.id, tuple(denials), note, pending, time.monotonic() - began, here)
-    )
+            request = await at.signals.ending(anext(messages))
+        except StopAsyncIteration:
+            break
+        except asyncio.CancelledError:
+            return at.signals.code
+        count += 1
+        outcome = await _turn(at, request, spent, time.monotonic())
+        code, spent = code or outcome.code, spent + outcome.turn.usage
+    if not count:
+        raise BadInput("no message came on stdin")
     return code
 
 
-def exit_code(turn: Turn, *, denied: bool) -> int:
-    """Map how a turn ended to the exit code that scripts rely on."""
+async def _turn(at: _At, request: Request, spent: Usage, began: float) -> Outcome:
+    """Run one turn, `spent` being what those before it took of the limits, and print its result."""
+    asked, opened, signals = at.asked, at.opened, at.signals
+    denials = list[Denial]()
+    finished = list[TurnFinished]()
+    denied = False
+
+    def emit(event: Event) -> None:
+        nonlocal denied
+        if isinstance(event, TurnFinished):
+            finished.append(event)
+        if isinstance(event, ToolFinished):
+            denied = event.failed and event.output.startswith("error: not allowed:")
+        at.progress.event(event)
+        at.output.event(event)
+
+    try:
+        with opened.at_work():
+            asking = opened.session.ask(
+                request.prompt,
+                emit=emit,
+                approve=approval(asked.here, opened, None, mode=asked.mode, rules=asked.rules, denials=denials),
+                limits=_limits(asked.given, spent),
+                images=request.images,
+                form=asked.structure.form if asked.structure else None,
+            )
+            turn = await signals.ending(asking)
+    except asyncio.CancelledError:
+        turn = finished[-1].turn if finished else Turn(request.prompt, "", (), "interrupted")
+    note = finished[-1].note if finished else ""
+    if asked.request:
+        opened.close()
+    if note:
+        _start_scribe(at)
+    pending = bool(note) and not await _written(at, note)
+    structured = asked.structure.check(turn.answer) if asked.structure else None
+    outcome = Outcome(
+        turn=turn,
+        finished=finished[-1] if finished else TurnFinished(turn, ""),
+        code=signals.code or exit_code(turn, denied=denied, wrong=bool(structured and structured.wrong)),
+        session_id=opened.session.id,
+        spent=opened.session.usage,
+        denials=tuple(denials),
+        note=note,
+        pending=pending,
+        seconds=time.monotonic() - began,
+        here=asked.here,
+        structured=structured,
+    )
+    at.progress.close()
+    at.output.end(outcome)
+    at.progress.end(outcome.complaint, outcome.waiting)
+    if asked.kept:
+        _keep(asked.kept, outcome.said)
+    return outcome
+
+
+def _structure(schema: str, folder: Path) -> "Structure | None":
+    if not schema:
+        return None
+    from ogcode.tui.structured import Structure  # only where one is asked for
+
+    return Structure(schema, folder)
+
+
+def _limits(given: Arguments, spent: Usage) -> Limits:
+    """Tell what is left: turns and seconds are of each turn, tokens and cost of the run."""
+    tokens = None if given.max_tokens is None else max(0, given.max_tokens - spent.tokens)
+    cost = None if given.max_cost is None else max(0.0, given.max_cost - (spent.cost or 0.0))
+    return Limits(given.max_turns, tokens, cost, given.time_limit)
+
+
+def _start_scribe(at: _At) -> None:
+    try:
+        start_scribe(at.asked.here, linger=0.0)
+    except OSError as error:  # the turn is safe in the spool: the next start will do it
+        at.progress.notice(f"the note is not being written yet: {error.strerror}; ogcode memory wait")
+
+
+async def _written(at: _At, note: str) -> bool:
+    """Wait for a note; tell whether it is there. A signal ends the wait."""
+    given, here, signals = at.asked.given, at.asked.here, at.signals
+    seconds = given.memory_wait
+    if seconds is None:
+        seconds = _MEMORY_WAIT_IN_CI if here.environ.get("CI") else 0.0
+    if signals.code:
+        seconds = min(seconds, _MEMORY_WAIT_AFTER_A_SIGNAL)
+    deadline, before = time.monotonic() + seconds, signals.count
+    while not note_is_there(here, note):
+        if time.monotonic() >= deadline or signals.count != before:
+            return False
+        await asyncio.sleep(0.02)
+    return True
+
+
+def _notices(at: _At) -> Iterator[str]:
+    """Say what the user should know before the first turn."""
+    given, here, opened = at.asked.given, at.asked.here, at.opened
+    if ignored := ignored_here(here):
+        yield f"this folder is not trusted: {', '.join(ignored)} ignored, commands and writes denied; --trust trusts it"
+    yield from opened.notices
+    if here.config.memory != "on" and not given.memory and not given.bare:
+        yield f"memory is {opened.memory} by the settings: {MEANS[opened.memory]}"
+    if missing := without_tool(given, {tool.name for tool in opened.all_tools(ignore)}):
+        yield f"there is no tool {', '.join(missing)} here; what the flags say of it does nothing"
+
+
+def _progress(given: Arguments, here: Here) -> Progress:
+    if given.quiet:
+        return Quiet(sys.stderr)
+    if sys.stderr.isatty() and here.environ.get("TERM") not in (None, "", "dumb") and not given.verbose:
+        return Live(sys.stderr)
+    return Lines(sys.stderr, more=given.verbose)
+
+
+def _output(given: Arguments, opened: Opened) -> Output:
+    match given.output_format:
+        case "json":
+            return Json(sys.stdout)
+        case "stream-json":
+            return StreamJson(sys.stdout, opened.session.id, str(opened.here.folder), partial=given.partial)
+        case _:
+            return Text(sys.stdout)
+
+
+def _target(name: str, folder: Path) -> Path | None:
+    """Find where the last answer goes, before anything is spent on it."""
+    if not name:
+        return None
+    path = Path(os.path.realpath(folder / name))
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise BadInput(f"--output-last-message {name}: it can't be written")
+    return path
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write the last answer, whole; what is no file, such as a pipe, is written to and not replaced."""
+    content = f"{text}\n".encode("utf-8", "replace")
+    mode = path.stat().st_mode if path.exists() else None
+    if mode is not None and not path.is_file():
+        path.write_bytes(content)
+        return
+    replace_file(path, content)
+    if mode is not None:
+        path.chmod(mode & 0o777)
+
+
+def exit_code(turn: Turn, *, denied: bool, wrong: bool = False) -> int:
+    """Map how a turn ended to the exit code that scripts rely on; `wrong` is an answer of another shape than asked."""
     match turn.outcome, turn.cause:
         case "done", _:
-            return 55 if denied else 0
+            return 1 if wrong else 55 if denied else 0
         case _, "time":
             return 3
         case _, "turns" | "loop":
@@ -121,75 +292,6 @@ def exit_code(turn: Turn, *, denied: bool) -> int:
             return 1
 
 
-class _Signals:
-    """Turns SIGINT and SIGTERM into a cancelled turn and the exit code that belongs to them."""
-
-    def __init__(self) -> None:
-        self.code = 0
-        self.task: asyncio.Future[Turn] | None = None
-
-    def watch(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # under nohup, or in the background of a script
-                loop.add_signal_handler(number, self._came, code)
-
-    def _came(self, code: int) -> None:
-        if self.code or self.task is None:  # the second time, or nothing to record yet
-            os._exit(code)
-        self.code = code
-        self.task.cancel()
-
-
-def _prompt(given: Arguments) -> str | None:
-    """Put the prompt together from the argument and stdin; None, with a sentence said, where there is none."""
-    piped = ""
-    if given.prompt == "-" or not sys.stdin.isatty():
-        with contextlib.suppress(OSError, ValueError):
-            content = sys.stdin.buffer.read(STDIN_LARGEST + 1)
-            if len(content) > STDIN_LARGEST:
-                _say(f"ogcode: stdin is larger than {STDIN_LARGEST:,} bytes; put it into a file and name that")
-                return None
-            piped = content.decode("utf-8", "replace").strip()
-    words = "" if given.prompt in (None, "-") else str(given.prompt).strip()
-    prompt = f"{words}\n\n<stdin>\n{piped}\n</stdin>" if words and piped else words or piped
-    if not prompt:
-        _say('ogcode: the prompt is empty; give one: ogcode -p "what to do", or pipe it in')
-        return None
-    return prompt
-
-
-def _output(given: Arguments, opened: Opened, here: Here) -> Output:
-    match given.output_format:
-        case "json":
-            return Json(sys.stdout, sys.stderr)
-        case "stream-json":
-            return StreamJson(sys.stdout, sys.stderr, opened.session.id, str(here.folder))
-        case _:
-            return Text(sys.stdout, sys.stderr)
-
-
-def _wait(given: Arguments, here: Here) -> float:
-    if given.memory_wait is not None:
-        return given.memory_wait
-    return _MEMORY_WAIT_IN_CI if here.environ.get("CI") else 0.0
-
-
-async def _written(here: Here, note: str, seconds: float, signals: _Signals) -> bool:
-    """Wait for a note; tell whether it is there. A signal ends the wait."""
-    deadline = time.monotonic() + seconds
-    before = signals.code
-    while not note_is_there(here, note):
-        if time.monotonic() >= deadline or signals.code != before:
-            return False
-        await asyncio.sleep(0.02)
-    return True
-
-
 def note_is_there(here: Here, note: str) -> bool:
     """Tell whether a turn has its note, be it one without a model."""
     return any(here.root.memory.glob(f"{note}--*.md"))
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{clean(text)}\n")

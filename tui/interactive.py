@@ -1,17 +1,18 @@
 """The way into the app: trust asked once, a model found, then the screen."""
 
 import asyncio
-import os
 import sys
 from pathlib import Path
 
 from ogcode.agent.clean import clean
 from ogcode.agent.permissions import Rules
+from ogcode.agent.trust import Trust
 from ogcode.agent.turn import Limits
 from ogcode.tui.arguments import Arguments
+from ogcode.tui.arrival import arrive, memory_given, rules_given
 from ogcode.tui.conversation import Conversation
 from ogcode.tui.earlier import Choice
-from ogcode.tui.place import Here, ignored_here, look_around, rules_of, utc_now
+from ogcode.tui.place import Here, ignored_here
 
 
 def run_interactive(given: Arguments, folder: Path) -> int:
@@ -20,10 +21,10 @@ def run_interactive(given: Arguments, folder: Path) -> int:
     Raises:
         ModelError, SessionUnknown, ConfigBroken, TrustBroken: it could not start.
     """
-    here = look_around(folder, dict(os.environ), utc_now, trust=given.trust)
+    here = arrive(given, folder, trust=given.trust)
     if not here.trusted and here.root.sound and _trusts(here):
-        here = look_around(folder, dict(os.environ), utc_now, trust=True)
-    rules = rules_of(here, given.allow, given.deny)
+        here = arrive(given, folder, trust=True)
+    rules = rules_given(given, here)
     from ogcode.agent.models.choice import NoModel
 
     try:
@@ -39,24 +40,20 @@ def run_interactive(given: Arguments, folder: Path) -> int:
 
 
 async def _desk(given: Arguments, here: Here, rules: Rules) -> Conversation:
-    from ogcode.agent.models.choice import choose, open_model
+    from ogcode.agent.models.choice import choose
+    from ogcode.tui.models import librarian_here, model_here
 
     name = await choose(flag=given.model, environ=here.environ, configured=here.config.model)
-    model = await open_model(
-        name,
-        environ=here.environ,
-        api_base=here.config.api_base,
-        num_ctx=here.config.num_ctx,
-        prices_cache=here.home / "prices.json",
-    )
+    model = await model_here(here, name)
     return Conversation(
         here,
         model,
-        Choice(given.resume or "", given.go_on, given.fork),
+        Choice(given.resume or "", given.go_on, given.fork, given.session_id or ""),
         mode=given.mode or here.config.mode,
         rules=rules,
         limits=Limits(given.max_turns, given.max_tokens, given.max_cost, given.time_limit),
-        memory=given.memory or here.config.memory,
+        memory=memory_given(given, here),
+        librarian=await librarian_here(here, model),
     )
 
 
@@ -83,8 +80,11 @@ def _trusts(here: Here) -> bool:
     """Ask once whether the folder is to be trusted, and say what that means."""
     named = ignored_here(here)
     holds = f" It holds {', '.join(named)}." if named else ""
+    changed = ", ".join(Trust(here.home).changed(here.root))
+    place = clean(str(here.root.path))
     sys.stderr.write(
-        f"ogcode is new in {clean(str(here.root.path))}.{clean(holds)}\n"
+        (f"{clean(changed)} changed in {place} since you trusted it." if changed else f"ogcode is new in {place}.")
+        + f"{clean(holds)}\n"
         "Trusted, its AGENTS.md and MEMORY.md are followed, its settings and other people's notes are read,\n"
         "and commands run as your mode allows. Untrusted, it is only read, and every change is asked for.\n"
         "Do you trust it? [y/N] "

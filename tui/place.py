@@ -2,21 +2,48 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ogcode.agent.accepted import Accepted
+from ogcode.agent.claude import ClaudeSettingsBroken, claude_rules
 from ogcode.agent.config import Config, ConfigBroken, load_config
+from ogcode.agent.facts.store import Facts
+from ogcode.agent.matching import speaks_of
 from ogcode.agent.memory.manifest import Manifest
+from ogcode.agent.model import Effort
 from ogcode.agent.permissions import Mode, Rules
+from ogcode.agent.prompt import Wishes
 from ogcode.agent.root import Root, find_root
+from ogcode.agent.rules import FACTS, RULES
+from ogcode.agent.sandbox.layout import Level
 from ogcode.agent.seal import Seal
 from ogcode.agent.secrets import known_secrets
 from ogcode.agent.sensitive.envfiles import env_file_secrets, env_files_in
 from ogcode.agent.tools.workspace import Workspace
-from ogcode.agent.trust import Trust
+from ogcode.agent.trust import CLAUDE_SETTINGS, Trust
 
 Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Tailored:
+    """What one run wants of its session."""
+
+    beside: tuple[Path, ...] = ()
+    """Folders that are part of the workspace as well; real paths."""
+    wishes: Wishes = Wishes()  # noqa: RUF009  # frozen
+    only: frozenset[str] | None = None
+    """The tools that are offered; None is all there are."""
+    without: tuple[str, ...] = ()
+    """Rules for whole tools that are not offered."""
+    keeps_global: bool = False
+    """It may keep facts about the user without a person being there."""
+
+    def offers(self, tool: str) -> bool:
+        listed = self.only is None or tool in self.only
+        return listed and not any(speaks_of(rule, tool) for rule in self.without)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +58,7 @@ class Here:
     config: Config
     notices: tuple[str, ...]
     now: Clock
+    tailored: Tailored = Tailored()  # frozen
 
     @property
     def seal(self) -> Seal:
@@ -41,10 +69,18 @@ class Here:
         """Values that are never written: of the environment, and of the `.env` files here; looked up each time."""
         top = self.root.top
         files = {*env_files_in(top, top), *env_files_in(top, self.folder)}
-        return (*known_secrets(self.environ), *env_file_secrets(top, files))
+        found = [*env_file_secrets(top, files)]
+        for place in self.tailored.beside:
+            found += env_file_secrets(place, env_files_in(place, place))
+        return (*known_secrets(self.environ), *found)
+
+    @property
+    def accepted(self) -> Accepted | None:
+        """What is believed of MEMORY.md; None where the environment says to trust all that is there."""
+        return None if self.environ.get("OGCODE_TRUST") == "1" else Accepted(self.home, self.root.top)
 
     def workspace(self) -> Workspace:
-        return Workspace(self.root.top, (self.root.store, self.home))
+        return Workspace(self.root.top, (self.root.store, self.home), self.tailored.beside)
 
 
 def home_of(environ: Mapping[str, str]) -> Path:
@@ -54,8 +90,17 @@ def home_of(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("HOME") or "~").expanduser().absolute() / ".ogcode"
 
 
-def look_around(folder: Path, environ: Mapping[str, str], now: Clock, *, trust: bool) -> Here:
-    """Take in the folder; `trust` gives it the user's trust.
+def look_around(
+    folder: Path,
+    environ: Mapping[str, str],
+    now: Clock,
+    *,
+    trust: bool,
+    effort: Effort | None = None,
+    sandbox: Level | None = None,
+    tailored: Tailored = Tailored(),  # frozen
+) -> Here:
+    """Take in the folder; `trust` gives it the user's trust, `effort` and `sandbox` go before the settings.
 
     Raises:
         ConfigBroken, TrustBroken: a file of the user's can't be used.
@@ -67,12 +112,28 @@ def look_around(folder: Path, environ: Mapping[str, str], now: Clock, *, trust: 
     if trust:
         try:
             book.give(root, now())
+            accepted = Accepted(home, root.top)
+            Facts(root, home, folder.resolve(), trusted=True, accepted=accepted, secrets=tuple, now=now).accept()
         except OSError as error:
             notices.append(f"{home / 'trust.json'} can't be written ({error.strerror}); trust lasts for this run")
     trusted = (book.holds(root) or environ.get("OGCODE_TRUST") == "1" or bool(notices)) and root.sound
+    if not trusted and (changed := book.changed(root)):
+        notices.append(f"{', '.join(changed)} changed since you trusted this folder; --trust trusts it as it is now")
     project = root.top / ".ogcode" if trusted and not root.wide else None
     config, ignored = load_config(home, project)
-    return Here(environ, home, root, folder.resolve(), trusted, config, (*notices, *ignored), now)
+    rules = config.rules | _of_claude(environ, root.top if project else None)
+    config = replace(config, effort=effort or config.effort, sandbox=sandbox or config.sandbox, rules=rules)
+    return Here(environ, home, root, folder.resolve(), trusted, config, (*notices, *ignored), now, tailored)
+
+
+def _of_claude(environ: Mapping[str, str], project: Path | None) -> Rules:
+    """Read the permissions written for Claude Code: the user's own, and what a trusted project denies or asks for."""
+    rules, person = Rules(), Path(environ.get("HOME") or "~").expanduser()
+    try:
+        rules |= claude_rules(person, CLAUDE_SETTINGS, allow=True, home=person)
+        return rules if project is None else rules | claude_rules(project, CLAUDE_SETTINGS, allow=False, home=person)
+    except ClaudeSettingsBroken as error:
+        raise ConfigBroken(str(error)) from error
 
 
 def rules_of(here: Here, allow: Sequence[str], deny: Sequence[str]) -> Rules:
@@ -82,7 +143,7 @@ def rules_of(here: Here, allow: Sequence[str], deny: Sequence[str]) -> Rules:
         ConfigBroken: one is no rule.
     """
     try:
-        return Rules((*here.config.rules.allow, *allow), (*here.config.rules.deny, *deny))
+        return here.config.rules | Rules(tuple(allow), tuple(deny))
     except ValueError as error:
         raise ConfigBroken(str(error)) from error
 
@@ -94,10 +155,10 @@ def mode_here(here: Here, mode: Mode) -> Mode:
 
 def ignored_here(here: Here) -> list[str]:
     """Name what an untrusted folder holds that is not believed."""
-    if here.trusted:
+    if here.trusted or here.tailored.wishes.bare:
         return []
-    names = ("AGENTS.md", "AGENT.md", "MEMORY.md", ".ogcode/config.toml")
-    found = [name for name in names if (here.root.top / name).exists()]
+    names = (*RULES, *FACTS, ".ogcode/facts", ".ogcode/config.toml")
+    found = [name for name in names if os.path.exists(here.root.top / name)]  # noqa: PTH110  # in another user's folder, too
     files = (name for _, _, names in os.walk(here.root.memory) for name in names if name.endswith(".md"))
     notes = ["--".join(name.removesuffix(".md").split("--", 2)[:2]) for name in files]
     others = len(Manifest(here.home, here.root.path).claims().strangers(notes))

@@ -5,8 +5,9 @@ import shutil
 import sys
 import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,19 +18,25 @@ from ogcode.agent.memory.capture import Place
 from ogcode.agent.memory.spool import prepare_store
 from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.model import Model, Who
+from ogcode.agent.models.slot import Awaiting, at_work
 from ogcode.agent.permissions import Ask, Denial, Mode, Rules, policy
 from ogcode.agent.prompt import system_prompt
 from ogcode.agent.session import Keep, Ledger, Session, Start
 from ogcode.agent.tool import Tool
-from ogcode.agent.transcript import Past, Transcript, recollect
+from ogcode.agent.transcript import Past, Transcript, recollect, rows
 from ogcode.agent.turn import Usage
 from ogcode.tui.earlier import Choice, chosen_session, finish_open_turns, forked, lock_file, recorder
 from ogcode.tui.place import Here, mode_here
 
 if TYPE_CHECKING:
+    from ogcode.agent.tools.files import Keep as KeepFile
+    from ogcode.agent.tools.jobs import Jobs
+    from ogcode.agent.undo.back import Undo
     from ogcode.librarian.library import Library
+    from ogcode.tui.boundary import Boundary
+    from ogcode.tui.knowledge import Knowledge
 
-MEMORY_TOOLS = frozenset(("memory_recall", "project_memory_recall"))
+MEMORY_TOOLS = frozenset("memory_recall project_memory_recall memory_read remember memory_update memory_forget".split())
 
 
 @dataclass(slots=True)
@@ -44,8 +51,11 @@ class Opened:
     librarian: Model | None
     workspace_tools: tuple[Tool, ...]
     """Once a session: they know what was read."""
-    passing: Path
-    """Keeps the long outputs of turns that are not saved, until the session ends."""
+    undo: "Undo"
+    boundary: "Boundary"
+    """Its private folder keeps the long outputs of turns that are not saved, until the session ends."""
+    jobs: "Jobs"
+    knowledge: "Knowledge"
     notices: tuple[str, ...] = ()
 
     @property
@@ -53,9 +63,12 @@ class Opened:
         return self.session.memory
 
     def tools(self, emit: Emit) -> Sequence[Tool]:
-        """Give the tools that the model has now: what memory does not grant is not among them."""
-        outputs = self.here.root.store / "outputs" if self.memory == "on" else self.passing
-        offered = (*self.workspace_tools, command_tool(self.here, outputs))
+        """Give the tools that the model has now: what memory or the user does not grant is not among them."""
+        return [tool for tool in self.all_tools(emit) if self.here.tailored.offers(tool.name)]
+
+    def all_tools(self, emit: Emit) -> Sequence[Tool]:
+        outputs = self.here.root.store / "outputs" if self.memory == "on" else self.boundary.private
+        offered = (*self.knowledge.with_rules(self.workspace_tools, emit), command_tool(self, outputs))
         if self.memory == "off":
             return offered
         from ogcode.librarian.offer import recall_tools
@@ -67,7 +80,25 @@ class Opened:
             return open_library(self.here, None)
 
         whole = project if self.here.config.recall == "project" else None
-        return (*offered, *recall_tools(conversation, whole, self.librarian or self.session.model, emit))
+        facts = self.knowledge.tools(self.session, emit)
+        return (*offered, *facts, *recall_tools(conversation, whole, self.librarian or self.session.model, emit))
+
+    def prepare(self) -> str:
+        """Bring the system text up to date where rules have changed; tell which facts have."""
+        if self.knowledge.rules_changed():
+            self.session.system, _ = system_of(self.here, self.session.model, self.memory, self.knowledge)
+        return self.knowledge.news(self.session)
+
+    def use(self, model: Model) -> None:
+        """Ask another model from the next turn on; what its window has room for is other, too."""
+        if model.window != self.session.model.window:
+            self.session.system, _ = system_of(self.here, model, self.memory, self.knowledge)
+        self.session.model = model
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """Let the scribe know that a turn runs on a model of this machine, which may serve only one of them."""
+        asked = (self.session.model, self.librarian)
+        return at_work(self.here.root.locks) if any(isinstance(each, Awaiting) for each in asked) else nullcontext()
 
     def switch(self, memory: MemorySwitch) -> Sequence[str]:
         """Save and recall as told from the next turn on; return what the user should know of it."""
@@ -79,7 +110,7 @@ class Opened:
         else:
             self.session.keep = Keep()
         if "off" in (memory, self.memory) and memory != self.memory:
-            self.session.system, _ = system_of(self.here, self.session.model, memory)
+            self.session.system, _ = system_of(self.here, self.session.model, memory, self.knowledge)
         self.session.memory = memory
         return notices
 
@@ -93,13 +124,16 @@ class Opened:
             self.lock = self.lock or Lock.take(lock_file(self.here, session.id))
             self.transcript = _transcript(self.here, session.id, None, session.parents, notices)
         finish_open_turns(self.here)
-        session.keep = Keep(self.transcript, recorder(self.here), _ledger(self.here))
+        session.keep = Keep(self.transcript, recorder(self.here), _ledger(self.here, self.librarian))
+        if session.standing.lines:
+            session.stand(session.standing)
 
     def close(self) -> None:
+        self.jobs.close()
         if self.lock:
             self.lock.release(remove=True)
             self.lock = None
-        shutil.rmtree(self.passing, ignore_errors=True)
+        shutil.rmtree(self.boundary.private, ignore_errors=True)
 
 
 def open_session(
@@ -109,8 +143,16 @@ def open_session(
 
     Raises:
         SessionUnknown: there is none to go on with.
+        SessionTaken: there is one of the id that a new one is to have.
+        SandboxMissing: a sandbox is asked for that can't be had.
     """
-    notices = list(here.notices)
+    from ogcode.agent.tools.jobs import Jobs
+    from ogcode.tui.boundary import Boundary
+    from ogcode.tui.knowledge import Knowledge
+    from ogcode.tui.undoing import remember_rewound, undo_of
+
+    boundary = Boundary.of(here, Path(tempfile.gettempdir(), f"ogcode-{uuid.uuid4().hex}"))
+    notices = [*here.notices, *([boundary.notice] if boundary.notice else [])]
     if memory == "on" and not _prepared(here, notices):
         memory = "read"
     writable = memory == "on"
@@ -127,31 +169,49 @@ def open_session(
             if lock:
                 lock.release(remove=True)
             past = forked(past)
+            past = replace(past, session_id=choice.identity or past.session_id)
             lock = Lock.take(lock_file(here, past.session_id)) if writable else None
-    identity = past.session_id if past else uuid.uuid4().hex
+    identity = past.session_id if past else choice.identity or uuid.uuid4().hex
     if lock is None and writable:
         lock = Lock.take(lock_file(here, identity))
     transcript = _transcript(here, identity, past, past.parents if past else {}, notices) if writable else None
-    system, cut = system_of(here, model, memory)
+    knowledge = Knowledge(here)
+    system, cut = system_of(here, model, memory, knowledge)
     holder = list[Opened]()
     session = Session(
         Start(identity, past),
         model=model,
         system=system,
         tools=lambda emit: holder[0].tools(emit),
-        keep=Keep(transcript, recorder(here), _ledger(here)) if writable else Keep(),
+        keep=Keep(transcript, recorder(here), _ledger(here, librarian)) if writable else Keep(),
         memory=memory,
         now=here.now,
+        effort=here.config.effort,
+        prepare=lambda: holder[0].prepare(),
     )
-    passing = Path(tempfile.gettempdir(), f"ogcode-{uuid.uuid4().hex}")
-    tools = workspace_tools(here)
-    opened = Opened(here, session, past, lock, transcript, librarian, tools, passing, (*notices, *cut))
+    undo = undo_of(here, session, boundary.private)
+    if past and transcript:
+        remember_rewound(here, past)
+
+    def keep(path: Path, before: bytes | None, after: bytes) -> str:
+        return undo.keep(session.turns + 1, path, before, after)
+
+    tools = workspace_tools(here, lambda: session.model.window, keep, chosen)
+    opened = Opened(
+        here, session, past, lock, transcript, librarian, tools, undo, boundary, Jobs(), knowledge, (*notices, *cut)
+    )
     holder.append(opened)
     return opened
 
 
-def system_of(here: Here, model: Model, memory: MemorySwitch) -> tuple[str, tuple[str, ...]]:
+def system_of(
+    here: Here, model: Model, memory: MemorySwitch, knowledge: "Knowledge | None" = None
+) -> tuple[str, tuple[str, ...]]:
     """Put the system text of a session together; and what the user should know of it."""
+    from ogcode.agent.facts.shelf import Known
+    from ogcode.tui.knowledge import Knowledge
+
+    known = Known() if memory == "off" else (knowledge or Knowledge(here)).began
     return system_prompt(
         home=here.home,
         top=here.root.top,
@@ -160,53 +220,98 @@ def system_of(here: Here, model: Model, memory: MemorySwitch) -> tuple[str, tupl
         window=model.window,
         today=here.now().date(),
         recall=None if memory == "off" else here.config.recall,
+        known=known,
+        beside=here.tailored.beside,
+        wishes=here.tailored.wishes,
     )
 
 
 def approval(
-    here: Here, opened: Opened, ask: Ask | None, *, mode: Mode, rules: Rules, denials: list[Denial]
+    here: Here,
+    opened: Opened,
+    ask: Ask | None,
+    *,
+    mode: Mode,
+    rules: Rules,
+    denials: list[Denial],
+    keep: Callable[[str], None] | None = None,
 ) -> Approve:
-    """Put together what decides about calls; `ask` None is a run without a person."""
+    """Put together what decides about calls; `ask` None is a run without a person, `keep` is given rules for good."""
+    from ogcode.agent.commands.ground import Ground
+    from ogcode.agent.tools.shell import child_environment
+
     workspace = here.workspace()
-    return policy(
+    given = child_environment(here.environ, workspace, trusted=here.trusted)
+    decide = policy(
         ask,
         opened.tools(ignore),
         mode=mode_here(here, mode),
         rules=rules,
         trusted=here.trusted,
         denials=denials,
+        sandboxed=opened.boundary.strong,
         memory_tools=MEMORY_TOOLS,
         place=lambda path: workspace.display(workspace.resolve(path)),
+        ground=Ground(workspace.top, given["PATH"]),
+        keep=keep,
     )
+    return opened.knowledge.careful(decide, opened.session, ask, denials)
 
 
-def workspace_tools(here: Here) -> tuple[Tool, ...]:
-    """Build the tools that work on the repository, but for the one that runs commands."""
+def workspace_tools(here: Here, window: Callable[[], int], keep: "KeepFile", resumed: Path | None) -> tuple[Tool, ...]:
+    """Build the tools that work on the repository, but for the one that runs commands; a small window bounds them.
+
+    `resumed` is the transcript of the session that is gone on with.
+    """
+    from ogcode.agent.fit import share
     from ogcode.agent.tools.files import file_tools
+    from ogcode.agent.tools.ignore import ignore_files
+    from ogcode.agent.tools.maps import map_tools
     from ogcode.agent.tools.process import program
     from ogcode.agent.tools.search import search_tools
+    from ogcode.agent.tools.todo import last_list, todo_tool
 
     workspace = here.workspace()
     ripgrep = program("rg", here.environ.get("PATH", ""), outside=here.root.top)
-    return (*file_tools(workspace), *search_tools(workspace, ripgrep=ripgrep))
+    person = here.environ.get("HOME", "")
+    ignoring = ignore_files(workspace.top, Path(person) if person else None, here.environ.get("XDG_CONFIG_HOME", ""))
+    return (
+        *file_tools(workspace, max_bytes=lambda: share(window(), 24_000), keep=keep),
+        *search_tools(workspace, ripgrep=ripgrep, max_bytes=lambda: share(window(), 12_000), ignoring=ignoring),
+        *map_tools(workspace, max_bytes=lambda: share(window(), 4_500), ignoring=ignoring),
+        todo_tool(lambda: last_list(rows(resumed)) if resumed else ""),
+    )
 
 
-def command_tool(here: Here, outputs: Path) -> Tool:
+def command_tool(opened: Opened, outputs: Path) -> Tool:
     """Build the tool that runs commands and keeps their long outputs in a folder."""
+    from ogcode.agent.fit import share
     from ogcode.agent.tools.shell import shell_tool
+    from ogcode.tui.undoing import noting
 
+    here = opened.here
     kept = None if here.root.store.is_symlink() or outputs.is_symlink() else outputs
-    return shell_tool(here.workspace(), environ=here.environ, output_folder=kept, trusted=here.trusted)
+    return shell_tool(
+        here.workspace(),
+        environ=here.environ,
+        output_folder=kept,
+        trusted=here.trusted,
+        max_bytes=share(opened.session.model.window, 30_000),
+        sandbox=noting(opened),
+        jobs=opened.jobs,
+    )
 
 
 def open_library(here: Here, sessions: Mapping[str, int] | None) -> "Library":
     """Open memory for one recall: the index brought up to date, read-only, in one scope."""
     from ogcode.agent.index.cache import Memory, open_index
     from ogcode.agent.index.reading import Notes, Scope
+    from ogcode.agent.undo.rewound import rewound
     from ogcode.librarian.library import Library
 
     index = open_index(Memory.of(here.root, here.home))
-    notes = Notes(index, here.root.store, Scope(sessions), trusted=here.trusted)
+    scope = Scope(sessions, rewound(here.root.store / "undo", here.seal))
+    notes = Notes(index, here.root.store, scope, trusted=here.trusted, now=here.now)
     return Library(notes, here.root.sessions, here.root.top, here.seal, here.secrets)
 
 
@@ -224,18 +329,19 @@ def start_scribe(here: Here, *, linger: float) -> int:
     return os.posix_spawn(sys.executable, arguments, environ, file_actions=null, setsid=True)
 
 
-def _ledger(here: Here) -> Ledger:
-    def log(usage: Usage, role: Who, place: Place) -> None:
+def _ledger(here: Here, librarian: Model | None) -> Ledger:
+    def log(usage: Usage, role: Who, place: Place, unsent: int) -> None:
         from ogcode.agent.usage import log_usage
 
         log_usage(
             here.root.store,
             usage,
             role=role,
-            model=place.model,
+            model=librarian.name if librarian and role == "librarian" else place.model,
             session_id=place.session_id,
             turn=place.number,
             now=here.now(),
+            unsent=unsent,
         )
 
     return log
@@ -261,9 +367,12 @@ def _transcript(
     if past and path.exists():
         return Transcript(path)
     try:
-        return Transcript.begin(
+        begun = Transcript.begin(
             here.root.sessions, identity, top=here.root.top, seal=here.seal, now=here.now(), parents=parents
         )
+        if past and past.standing.lines:
+            begun.stands(past.standing)
+        return begun
     except OSError as error:
         notices.append(f"{path}: the transcript can't be written: {error.strerror}")
         return None

@@ -3,13 +3,15 @@
 import contextlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from ogcode.agent.index.cache import ROTTEN, Index
-from ogcode.agent.index.conversations import LAST, Conversation, conversations, topics
+from ogcode.agent.index.conversations import LAST, VISIBLE, Conversation, conversations, latest_of_all, topics
+from ogcode.agent.index.dates import with_days
 from ogcode.agent.index.passages import best_parts
 from ogcode.agent.index.ranking import Seen, ranked
 from ogcode.agent.index.rows import FOREIGN
@@ -29,6 +31,8 @@ class Scope:
 
     sessions: Mapping[str, int] | None = None
     """Session ids and the last turn of each that belongs; None is the whole workspace."""
+    rewound: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Turns that were taken out of their conversations: outside of these, and last in the workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,8 @@ class Entry:
     pending: bool
     files: Mapping[str, str] = field(default_factory=dict)
     malformed: str = ""
+    rewound: bool = False
+    """The user has taken the turn out of its conversation."""
 
     @property
     def name(self) -> str:
@@ -65,12 +71,10 @@ class Passage:
     """What the section says, around the words of the question; of a short note all that it says."""
 
 
-_COLUMNS = "path, id, title, topics, session_id, created_at, turn, outcome, scribe, origin, pending, files, malformed"
-_VISIBLE = """pending < 2 and (origin = 'own' or :trusted) and ((origin = 'own' and pending = 0) or not exists (
-    select 1 from notes as other where other.id = notes.id and other.pending < 2
-    and 2 * (other.origin = 'own') + (other.pending = 0) > 2 * (notes.origin = 'own') + (notes.pending = 0)))"""
-"""Of several that bear one id the user's own is meant, and of a turn and its note the note."""
+_LAST = 1e-6
+"""What the score of a turn that is out of its conversation counts."""
 
+_COLUMNS = "path, id, title, topics, session_id, created_at, turn, outcome, scribe, origin, pending, files, malformed"
 _OF_SESSIONS = "(origin = 'own' or (origin = 'edited' and id like '%--' || substr(session_id, 1, 8)))"
 """Nobody else's note is a turn of this user's conversations, whatever it claims."""
 
@@ -92,8 +96,17 @@ def _sound(ask: Callable[Concatenate["Notes", P], R]) -> Callable[Concatenate["N
 class Notes:
     """The notes that one reader may see: in scope, and of others only in a trusted folder."""
 
-    def __init__(self, index: Index, store: Path, scope: Scope, *, trusted: bool) -> None:
+    def __init__(
+        self,
+        index: Index,
+        store: Path,
+        scope: Scope,
+        *,
+        trusted: bool,
+        now: Callable[[], datetime] | None = None,  # without it `yesterday` is a word like others
+    ) -> None:
         self.index = index
+        self._now = now
         self._store = store
         self._trusted = trusted
         self._scope = scope
@@ -174,6 +187,8 @@ class Notes:
     def latest_conversations(self, limit: int) -> tuple[list[Conversation], int]:
         """List the last active conversations, and count them all."""
         where, values = self._where()
+        if self._scope.sessions is None:
+            return latest_of_all(self.index.connection, where, values, limit)
         return conversations(self.index.connection, where, values, limit=limit)
 
     @_sound
@@ -201,11 +216,17 @@ class Notes:
         sessions = tuple(self._scope.sessions or ())
         if session is not None:
             where, values, sessions = f"session_id = :session and {where}", {**values, "session": session}, (session,)
+        query = with_days(query, self._now()) if self._now else query
         best = ranked(self.index.connection, query, Seen(where, values, sessions, FOREIGN if self._trusted else 0))
+        if self._scope.rewound:
+            taken = self.index.connection.execute(f"select key from notes where {self._out}")  # noqa: S608  # constants
+            out = {key for (key,) in taken}
+            best = [(key, _LAST * score if key in out else score) for key, score in best]
+            best.sort(key=lambda each: each[0] in out)
         best = best[: None if limit < 0 else limit]
         keys = ", ".join(str(key) for key, _ in best)
         rows = self.index.connection.execute(f"select key, {_COLUMNS} from notes where key in ({keys})")  # noqa: S608
-        entries = {row[0]: _entry(row[1:]) for row in rows}
+        entries = {row[0]: self._entry(row[1:]) for row in rows}
         return [(entries[key], score) for key, score in best]
 
     def _entries(
@@ -214,21 +235,39 @@ class Notes:
         """List notes in the order of their keys; where a condition has an index, that is what narrows them down."""
         where, values = self._where()
         narrow = f"{condition} and {where} order by +key desc" if condition else f"{where} order by key desc"
+        if self._scope.rewound:
+            narrow = narrow.replace(" order by ", f" order by {self._out}, ")
         query = f"select {_COLUMNS} from notes where {narrow} limit :limit"  # noqa: S608  # constants
         rows = self.index.connection.execute(query, {**values, **(given or {}), "limit": limit})
-        found = [_entry(row) for row in rows]
+        found = [self._entry(row) for row in rows]
         found.sort(key=lambda entry: (entry.origin != "foreign", entry.created_at, entry.turn, entry.id), reverse=True)
+        found.sort(key=lambda entry: entry.rewound)
         return found
 
     def _where(self) -> tuple[str, dict[str, object]]:
         values: dict[str, object] = {"trusted": self._trusted}
         if self._scope.sessions is None:
-            return _VISIBLE, values
+            return VISIBLE, values
         parts = list[str]()
         for number, (session, last) in enumerate(self._scope.sessions.items()):
             parts.append(f"(session_id = :session{number} and turn <= :turn{number})")
             values |= {f"session{number}": session, f"turn{number}": last}
-        return f"{_VISIBLE} and {_OF_SESSIONS} and ({' or '.join(parts) or '0'})", values
+        return f"{VISIBLE} and {_OF_SESSIONS} and ({' or '.join(parts) or '0'}) and not {self._out}", values
+
+    @property
+    def _out(self) -> str:
+        """Give the condition for a turn that is out of its conversation; nobody else's note is one."""
+        named = [
+            f"(session_id = '{session}' and turn in ({', '.join(map(str, sorted(turns)))}))"
+            for session, turns in self._scope.rewound.items()
+            if session.isalnum()
+        ]
+        return f"({_OF_SESSIONS} and ({' or '.join(named)}))" if named else "0"
+
+    def _entry(self, row: tuple[object, ...]) -> Entry:
+        entry = _entry(row)
+        out = entry.turn in self._scope.rewound.get(entry.session_id, ()) and entry.origin != "foreign"
+        return replace(entry, rewound=True) if out else entry
 
 
 def _entry(row: tuple[object, ...]) -> Entry:

@@ -23,14 +23,10 @@ def test_a_turn_changes_a_file_leaves_a_note_and_is_recalled_later(place: Place,
     first = place.result("-p", "fix add", "--mode", "edit", "--trust", "--memory-wait", "20", **model)
     assert (first["result"], first["subtype"], first["num_turns"]) == (FIX[2].text, "success", 3)
     assert place.folder.joinpath("calc.py").read_text("utf-8") == "def add(a, b):\n    return a + b\n"
-    assert first["memory"] == {
-        "note": first["memory"]["note"],
-        "pending": False,
-        "recalls": 0,
-        "scribe_tokens": first["memory"]["scribe_tokens"],
-    }
-    assert first["memory"]["scribe_tokens"] > 0
     [note] = place.notes
+    told = first["memory"]
+    assert (told["pending"], told["recalls"], told["path"]) == (False, 0, str(note))
+    assert told["scribe_tokens"] > 0
     assert note.name == f"{first['memory']['note']}--add-was-fixed.md"
     again = place.result("-p", "-c", "why was that?", "--memory-wait", "20", **model)
     assert again["result"] == "It subtracted."
@@ -49,8 +45,7 @@ def test_only_the_answer_is_on_stdout(place: Place, serve: Serve) -> None:
 
 def test_every_line_of_stream_json_is_an_object_and_the_result_is_last(place: Place, serve: Serve) -> None:
     server = serve(playing([Call("glob", {"pattern": "*.py"}), Say("one file")]))
-    done = place.run("-p", "list", "--output-format", "stream-json", **model_of(server))
-    kinds = [json.loads(line)["type"] for line in done.stdout.splitlines()]
+    kinds = [event["type"] for event in place.events("-p", "list", **model_of(server))]
     assert kinds == ["system", "assistant", "user", "assistant", "result"]
 
 
@@ -61,29 +56,6 @@ def test_stdin_is_the_prompt_or_is_added_to_it(place: Place, serve: Serve) -> No
     agents = [body for body in server.chats if role_of(body) == "agent"]
     assert last_user(agents[0]) == "only this"
     assert last_user(agents[1]) == "review\n\n<stdin>\na diff\n</stdin>"
-
-
-@pytest.mark.parametrize(
-    ("agent", "arguments", "code", "said"),
-    [
-        ([Fail(404, {"error": {"message": "no such model"}})], [], 1, "fake"),
-        ([Fail(401, {"error": {"message": "bad key"}})], [], 1, "key"),
-        ([Fail(429, "slow down", {"Retry-After": "86400"})], [], 75, "24 hours"),
-        ([*FIX], ["--max-turns", "1"], 53, "turns"),
-        ([Call("glob", {"pattern": "*"})] * 9, [], 53, "repeated"),
-        ([*FIX], ["--max-tokens", "10"], 54, "tokens"),
-        ([Stall("thinking")], ["--time-limit", "0.5"], 3, "time limit"),
-        ([Call("bash", {"command": "ls"}), Say("could not")], ["--trust"], 55, ""),
-    ],
-)
-def test_each_end_has_its_exit_code_and_says_why(
-    place: Place, serve: Serve, agent: list[Reply], arguments: list[str], code: int, said: str
-) -> None:
-    server = serve(playing(agent))
-    done = place.run("-p", "go", *arguments, **model_of(server))
-    assert done.returncode == code, done.stderr
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -180,6 +152,7 @@ def test_recall_is_complete_though_the_scribe_never_answers(place: Place, serve:
     model = model_of(server)
     first = place.result("-p", "fix add", "--mode", "edit", "--trust", **model)
     assert first["memory"]["pending"] is True
+    assert json.loads(Path(first["memory"]["path"]).read_bytes())["job"]["request"] == "fix add"
     again = place.result("-p", "-c", "what was that?", **model)
     assert again["result"] == "recalled"
     asked = [last_user(body) for body in server.chats if role_of(body) == "librarian"]

@@ -46,6 +46,8 @@ def trapped(tmp_path: Path) -> Iterator[Trap]:
         (["memory", "doctor", "--secrets"], 1),
         (["memory", "list", "--forgotten"], 0),
         (["memory", "undo"], 42),
+        (["undo"], 42),
+        (["undo", "last"], 42),
         (["memory", "forget", "2026-01-01T000000Z--deadbeef"], 42),
         (["memory", "edit", "2026-01-01T000000Z--deadbeef"], 42),
         (["memory", "rescribe", "2026-01-01T000000Z--deadbeef"], 42),
@@ -111,8 +113,12 @@ def test_planted_programs_are_not_what_a_command_runs_in(trapped: Trap, serve: S
 def victim_of(tmp_path: Path, serve: Serve) -> Place:
     """Another repository of the same user, trusted, with a memory of its own."""
     victim = new_place(tmp_path, "victim")
-    server = serve(playing([Say("the secret plan is a zebra")], scribe=Say("# Zebra\n\nTopics: zebra\n\nsecret zebra")))
-    done = victim.run("-p", "what is the plan with zebra", "--trust", "--memory-wait", "20", **model_of(server))
+    server = serve(
+        playing([Say("the marmalade plan is a zebra")], scribe=Say("# Zebra\n\nTopics: zebra\n\nsecret zebra"))
+    )
+    done = victim.run(
+        "-p", "what is the marmalade plan with zebra", "--trust", "--memory-wait", "20", **model_of(server)
+    )
     assert (done.returncode, len(victim.notes)) == (0, 1), done.stderr
     victim.settle()
     return victim
@@ -152,7 +158,7 @@ def test_a_folder_can_not_pass_itself_off_as_another_trusted_repository(tmp_path
         assert "Traceback" not in done.stderr
         told += done.stdout
     assert "ok\n" in told
-    assert "plan" not in told + json.dumps(server.chats)
+    assert "marmalade" not in told + json.dumps(server.chats)
     assert everything_in(victim.folder) == before
 
 
@@ -231,7 +237,7 @@ def test_a_command_sees_no_key_in_its_environment_nor_in_that_of_ogcode(place: P
     commands = ("env", "tr '\\0' '\\n' < /proc/$PPID/environ")
     server = serve(playing([*(Call("bash", {"command": command}) for command in commands), Say("ok")]))
     environ = {**place.environ, **model_of(server), "OPENAI_API_KEY": KEY, "MY_TOKEN": "t0kent0kent0ken"}
-    arguments = ["-p", "go", "--trust", "--mode", "yolo"]
+    arguments = ["-p", "go", "--trust", "--mode", "yolo", "--no-sandbox"]
     subprocess.run(
         [*held_back, OGCODE, *arguments], cwd=place.folder, env=environ, check=True, stdin=subprocess.DEVNULL
     )

@@ -15,6 +15,7 @@ class Given(argparse.Namespace):
     section: str
     words: list[str]
     limit: int | None
+    days: int | None
     forgotten: bool
     notes: bool
     conversation: str
@@ -25,6 +26,11 @@ class Given(argparse.Namespace):
     seconds: float
     wait: float
     memory: str
+    format: str
+    turn: int | None
+    session: str
+    dry_run: bool
+    model: str
 
 
 def parser_of(command: str) -> argparse.ArgumentParser:

@@ -22,7 +22,7 @@ USAGE = """usage: ogcode memory COMMAND …   [--json]
   forget NAME …             to the trash  (--conversation TAG: all of one; --for-good: out of the trash too)
   undo [NAME]               take back the last forget or edit; by its name also a note that git took away
   wait [SECONDS]            until no turn waits for its note (60); exit code 3 where some still do
-  rescribe NAME … | --all   have a model write what was written without one; exit code 1 where one was not
+  rescribe NAME … | --all   have a model write notes anew, or all that none wrote; exit code 1 where one was not
 
 NAME is a note's id or file name, TAG a conversation's id; the start of one is enough. --json: one object a line.
 """

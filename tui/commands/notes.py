@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.index.reading import Entry, Notes, Scope
+from ogcode.agent.undo.rewound import rewound
 from ogcode.tui.commands.terminal import flat, remark
 from ogcode.tui.place import Here
 
@@ -25,7 +27,8 @@ def open_notes(here: Here, *, tag: str = "") -> Notes:
     index = open_index(Memory.of(here.root, here.home))
 
     def notes(scope: Scope, *, trusted: bool) -> Notes:
-        return Notes(index, here.root.store, scope, trusted=trusted)
+        scope = replace(scope, rewound=rewound(here.root.store / "undo", here.seal))
+        return Notes(index, here.root.store, scope, trusted=trusted, now=here.now)
 
     mine = notes(Scope(), trusted=here.trusted)
     if not here.trusted and (others := notes(Scope(), trusted=True).count() - mine.count()):
@@ -81,6 +84,7 @@ def told(here: Here, entry: Entry) -> dict[str, object]:
         "scribe": entry.scribe,
         "origin": entry.origin,
         "pending": entry.pending,
+        "rewound": entry.rewound,
         "path": str(here.root.store / entry.path),
     }
 
@@ -88,6 +92,7 @@ def told(here: Here, entry: Entry) -> dict[str, object]:
 def marks(entry: Entry) -> str:
     """Say what is special about a note."""
     found = [*([entry.origin] if entry.origin != "own" else []), *(["pending"] if entry.pending else [])]
+    found += ["rewound"] if entry.rewound else []
     return f"  ({', '.join(found)})" if found else ""
 
 

@@ -19,18 +19,15 @@ def ask_librarian(here: Here, question: str, tag: str, *, as_json: bool) -> int:
     library = open_library(here, {conversation(notes, tag): sys.maxsize} if tag else None)
 
     async def ask() -> Answer:
-        from ogcode.agent.models.choice import choose, open_model
+        from ogcode.agent.models.choice import choose
+        from ogcode.agent.models.slot import at_work
+        from ogcode.tui.models import model_here
 
         configured = here.config.librarian_model or here.config.model
         name = await choose(flag="", environ=here.environ, configured=configured)
-        model = await open_model(
-            name,
-            environ=here.environ,
-            api_base=here.config.api_base,
-            num_ctx=here.config.num_ctx,
-            prices_cache=here.home / "prices.json",
-        )
-        return await recall(question, library=library, model=model, emit=ignore)
+        model = await model_here(here, name)
+        with at_work(here.root.locks):
+            return await recall(question, library=library, model=model, emit=ignore)
 
     try:
         found = asyncio.run(ask())

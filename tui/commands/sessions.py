@@ -1,31 +1,105 @@
-"""`ogcode sessions` and `ogcode models`: what there is to go on with, and with which model."""
+"""`ogcode sessions`: what there is to go on with, what was said there, and away with it."""
 
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from ogcode.agent.durable import Lock, make_folder, sync_folder
+from ogcode.agent.secrets import scrub
 from ogcode.agent.transcript import own_sessions, recollect
-from ogcode.tui.commands.terminal import answer, answer_json, flat
+from ogcode.tui.commands.change import NotChanged
+from ogcode.tui.commands.given import Given
+from ogcode.tui.commands.terminal import answer, answer_json, asked, flat, remark
+from ogcode.tui.earlier import Choice, chosen_session, lock_file
 from ogcode.tui.place import Here
+from ogcode.tui.retelling import as_markdown, as_object, turns_of
+
+COMMANDS = ("list", "show", "export", "delete")
 
 
-def list_sessions(here: Here, *, as_json: bool) -> int:
+def run_sessions(here: Here, given: Given) -> int:
+    """Do what was asked for; return the exit code.
+
+    Raises:
+        SessionUnknown: there is no such session, or more than one.
+        NotChanged: it is not deleted; the text says why.
+    """
+    match given.command:
+        case "list":
+            _list(here, as_json=given.json)
+        case "delete":
+            _delete(here, [_named(here, name) for name in given.names], sure=given.yes, as_json=given.json)
+        case _:
+            whole = given.command == "export"
+            for name in given.names:
+                _tell(here, _named(here, name), whole=whole, as_json=given.json or given.format == "json")
+    return 0
+
+
+def _named(here: Here, name: str) -> Path:
+    path = chosen_session(here, Choice(resume=name))
+    assert path is not None  # noqa: S101  # a name was given
+    return path
+
+
+def _list(here: Here, *, as_json: bool) -> None:
     """List the sessions of this place, the most recently active first."""
     for path in own_sessions(here.root.sessions, here.seal):
         past = recollect(path)
         first = past.said[0][0] if past.said else ""
+        active = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
         if as_json:
-            answer_json({"session_id": past.session_id, "turns": past.turns, "top": past.top, "first": first})
+            facts = {"session_id": past.session_id, "turns": past.turns, "top": past.top, "first": first}
+            answer_json(
+                {**facts, "last_active": active.isoformat(timespec="seconds"), "total_cost_usd": past.usage.cost}
+            )
         else:
-            answer(f"{past.session_id[:8]}  {past.turns:3} turns  {flat(first)[:80]}")
-    return 0
+            answer(f"{past.session_id[:8]}  {active:%Y-%m-%d %H:%M}  {past.turns:3} turns  {flat(first)[:60]}")
 
 
-def show_model(here: Here, *, as_json: bool) -> int:
-    """Print the model that would be asked."""
-    import asyncio
-
-    from ogcode.agent.models.choice import choose
-
-    name = asyncio.run(choose(flag="", environ=here.environ, configured=here.config.model))
+def _tell(here: Here, path: Path, *, whole: bool, as_json: bool) -> None:
+    """Print a session, with all that was done in it or only what was said."""
+    known, turns = here.secrets, turns_of(path)
     if as_json:
-        answer_json({"model": name})
+        answer_json(as_object(path.stem, turns, lambda text: scrub(text, known), steps=whole))
     else:
-        answer(name)
-    return 0
+        answer(scrub(as_markdown(path.stem, turns, steps=whole), known))
+
+
+def _delete(here: Here, paths: Sequence[Path], *, sure: bool, as_json: bool) -> None:
+    """Move transcripts to the trash; the notes of their turns stay."""
+    paths = list(dict.fromkeys(paths))
+    named = ", ".join(path.stem[:8] for path in paths)
+    if not sure and not sys.stdin.isatty():
+        raise NotChanged(f"nobody can be asked whether {named} is to be deleted; say --yes")
+    if not sure and not asked(f"Delete {named}? The notes stay; they no longer have the words to their turns."):
+        raise NotChanged("nothing was deleted")
+    trash = here.root.store / "trash"
+    if trash.is_symlink():
+        raise NotChanged(f"{trash} is a link; what is deleted is only kept in a folder of its own")
+    make_folder(trash)
+    for path in paths:
+        lock = Lock.take(lock_file(here, path.stem))
+        if lock is None:
+            raise NotChanged(f"session {path.stem[:8]} is in use; end it first")
+        try:
+            kept = _free(trash, path.stem)
+            path.rename(kept)
+            sync_folder(trash)
+            sync_folder(path.parent)
+        finally:
+            lock.release(remove=True)
+        if as_json:
+            answer_json({"session_id": path.stem, "deleted": True, "path": str(kept)})
+        else:
+            remark(f"session {path.stem[:8]} is in {kept}; mv it back to {path} to have it again")
+
+
+def _free(trash: Path, session_id: str) -> Path:
+    """Find a name that nothing in the trash has."""
+    number, path = 1, trash / f"session-{session_id}.jsonl"
+    while path.exists() or path.is_symlink():
+        number += 1
+        path = trash / f"session-{session_id}-{number}.jsonl"
+    return path

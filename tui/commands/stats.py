@@ -1,44 +1,29 @@
 """`ogcode memory stats`: what there is, how large it is, and what it has cost."""
 
-import contextlib
-import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from stat import S_ISREG
 
 from ogcode.agent.index.reading import Entry
-from ogcode.agent.turn import Usage
+from ogcode.agent.usage import read_ledger
 from ogcode.tui.commands.notes import counted, open_notes
+from ogcode.tui.commands.spending import Sum, add_up
 from ogcode.tui.commands.terminal import answer, answer_json, flat
 from ogcode.tui.place import Here
-
-ROLES = ("agent", "librarian", "scribe")
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A line of the ledger."""
-
-    role: str
-    session_id: str
-    turn: int
-    usage: Usage
 
 
 def show_stats(here: Here, *, as_json: bool) -> int:
     """Print the numbers; tokens of notes are bytes / 4, those of requests the provider's."""
     entries = open_notes(here).entries()
     written = [entry for entry in entries if not entry.pending]
-    requests = list(ledger(here.root.store))
-    spent = {role: [each.usage for each in requests if each.role == role] for role in ROLES}
+    spending = add_up(read_ledger(here.root.store))
     days = sorted(entry.created_at[:10] for entry in entries if entry.created_at)
     sizes = [size for entry in written if (size := _size(here.root.store / entry.path))]
     disk = _disk(here.root.store)
     mean = sum(sizes) // max(1, len(sizes))
-    sent, replay = sum(usage.input_tokens for usage in spent["agent"]), replayed(requests)
+    sent, replay = spending.roles["agent"].usage.input_tokens, spending.replay.tokens
     if as_json:
         answer_json(
             {
@@ -51,9 +36,7 @@ def show_stats(here: Here, *, as_json: bool) -> int:
                 "mean_bytes": mean,
                 "mean_tokens": mean // 4,
                 "disk_bytes": disk,
-                "spent": {
-                    role: {"requests": len(usages), **asdict(sum(usages, Usage()))} for role, usages in spent.items()
-                },
+                "spent": {role: each.told() for role, each in spending.roles.items()},
                 "sent_tokens": sent,
                 "replay_tokens": replay,
             }
@@ -70,49 +53,12 @@ def show_stats(here: Here, *, as_json: bool) -> int:
     answer(
         f"on disk: {_bytes(sum(disk.values()))} ({', '.join(f'{name} {_bytes(size)}' for name, size in disk.items())})"
     )
-    for role, usages in spent.items():
-        if usages:
-            answer(f"{role}: {_cost(usages)}")
+    for role, each in spending.roles.items():
+        if each.requests:
+            answer(f"{role}: {_cost(each)}")
     if replay > sent:
         answer(f"sent {sent:,} tokens; with every turn replayed it would have been about {replay:,}")
     return 0
-
-
-def ledger(store: Path) -> Iterator[Request]:
-    """Read the requests that are on record; a line that can't be read costs itself alone."""
-    path = store / "usage.jsonl"
-    if store.is_symlink() or path.is_symlink() or not path.is_file():
-        return
-    with path.open("rb") as file:
-        for line in file:
-            with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
-                row = json.loads(line)
-                cost = None if row["cost"] is None else float(row["cost"])
-                sent, received, cached = (
-                    int(row["input_tokens"]),
-                    int(row["output_tokens"]),
-                    row["cache_read_input_tokens"],
-                )
-                usage = Usage(sent, received, int(cached), cost)
-                yield Request(str(row["role"]), str(row["session_id"]), int(row["turn"]), usage)
-
-
-def replayed(requests: Iterable[Request]) -> int:
-    """Estimate what the agent would have sent, had every request held all earlier turns of its session.
-
-    What a turn had grown to by its last request, less what its first one held, is what later turns would send again.
-    """
-    turns = dict[tuple[str, int], list[Usage]]()
-    for request in requests:
-        if request.role == "agent":
-            turns.setdefault((request.session_id, request.turn), []).append(request.usage)
-    grown, said, total = Counter[str](), Counter[str](), 0
-    for (session, _), usages in sorted(turns.items()):
-        earlier = max(0, grown[session] - said[session])  # the previous answer is sent as it is
-        total += sum(usage.input_tokens for usage in usages) + len(usages) * earlier
-        grown[session] += max(0, usages[-1].tokens - usages[0].input_tokens)
-        said[session] = usages[-1].output_tokens
-    return total
 
 
 def _kinds(written: Sequence[Entry]) -> Mapping[str, Mapping[str, int]]:
@@ -124,11 +70,11 @@ def _kinds(written: Sequence[Entry]) -> Mapping[str, Mapping[str, int]]:
     return {kind: dict(Counter(names).most_common(20)) for kind, names in kinds.items()}
 
 
-def _cost(usages: Sequence[Usage]) -> str:
-    total = sum(usages, Usage())
+def _cost(spent: Sum) -> str:
+    total = spent.usage
     cost = "cost unknown" if total.cost is None else f"${total.cost:.4f}"
     sent = f"{total.input_tokens:,} tokens sent ({total.cache_read_input_tokens:,} cached)"
-    return f"{counted(len(usages), 'request')}, {sent}, {total.output_tokens:,} received, {cost}"
+    return f"{counted(spent.requests, 'request')}, {sent}, {total.output_tokens:,} received, {cost}"
 
 
 def _disk(store: Path) -> dict[str, int]:

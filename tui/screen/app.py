@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import ClassVar
 
 from textual import on, work
@@ -18,7 +19,17 @@ from textual.keys import Keys
 from textual.widgets import Static
 from textual.worker import Worker
 
-from ogcode.agent.events import Answered, Event, Retrying, TextDelta, ToolFinished, ToolStarted, TurnFinished, Waiting
+from ogcode.agent.events import (
+    Answered,
+    Event,
+    Retrying,
+    SummedUp,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    Waiting,
+)
 from ogcode.agent.memory.switch import MEANS, SWITCHES
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import Outcome, ToolCall, Verdict
@@ -178,6 +189,8 @@ class Ogcode(App[int]):
             case TextDelta():
                 self._activity.say("answering")
                 return
+            case SummedUp():
+                self._activity.say("working")
             case Answered(_, _, usage):
                 self._activity.fill(usage.tokens, self._desk.status().window)
             case ToolStarted(call):
@@ -251,8 +264,12 @@ class Ogcode(App[int]):
                 self.push_screen(MemoryScreen(self._desk), self._back)
             case "/memory":
                 await self._switch_memory(text, argument)
-            case "/new" if self._turn is not None:
-                await self._transcript.say("a turn is running; Esc interrupts it, then /new", "warning")
+            case "/init" | "/new" | "/undo" | "/redo" | "/rewind" if self._turn is not None:
+                await self._transcript.say(f"a turn is running; Esc interrupts it, then {name}", "warning")
+            case "/undo" | "/redo" | "/rewind":
+                await self._transcript.say(self._desk.put_back(name, argument), "plain")
+            case "/init":
+                await self._send(Path(__file__).with_name("init.md").read_text("utf-8").strip())
             case "/new":
                 self._desk.new_session()
                 self._approvals.forget()

@@ -18,6 +18,10 @@ COMMANDS = (
     Command("/help", "", "show keys and commands"),
     Command("/model", "[name]", "use another model, or pick one from a list"),
     Command("/memory", "[word]", "read the notes; with on, read or off: what is saved and recalled"),
+    Command("/undo", "", "put back the files that the last turn changed; /redo takes it back"),
+    Command("/redo", "", "change them again"),
+    Command("/rewind", "[turn]", "back to before a turn: files and conversation, or one of them"),
+    Command("/init", "", "draft an AGENTS.md, or better the one that is there"),
     Command("/new", "", "start a new session; the old one stays in memory"),
     Command("/quit", "", "leave"),
 )

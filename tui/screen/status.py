@@ -28,6 +28,7 @@ def status_line(status: Status, width: int) -> Content:
         (1, Content.styled("" if status.trusted else "untrusted", "$warning")),
         (4, Content(f"turn {short(status.turn_tokens)}" if status.turn_tokens else "")),
         (3, Content(f"replay would be {short(status.replay_tokens)}" if status.replay_tokens else "")),
+        (7, Content(f"session {short(status.session_tokens)}" if status.session_tokens > status.turn_tokens else "")),
         (6, Content(f"${status.cost:.2f}" if status.cost is not None and status.cost >= _CENT else "")),
         (2 if status.memory == "on" else 1, _memory(status)),
         (5, Content(clean(status.branch).replace("\n", " "))),

@@ -15,6 +15,7 @@ from ogcode.agent.events import (
     ReasoningDelta,
     Retrying,
     Steered,
+    SummedUp,
     TextDelta,
     ToolFinished,
     ToolStarted,
@@ -133,6 +134,9 @@ class Transcript(VerticalScroll, can_focus=False):
                 self._nested(name, inner)
             case Warned(text):
                 await self.say(text, "warning")
+            case SummedUp(text):
+                if text:
+                    await self.say("summed up the turn so far, to make room")
             case Waiting():
                 pass  # the line of activity says it
             case TurnFinished():
