@@ -27,6 +27,8 @@ ALWAYS = {
 """These parse markup always, so a text in them must be ours or a `Content`."""
 NAMES = {"border_title", "border_subtitle", "placeholder", "tooltip", "help"}
 """Setting one of these parses markup."""
+PLAIN = {"add", "add_argument"}
+"""The flags of argparse, whose help is plain text."""
 
 
 def ours(node: ast.expr) -> bool:
@@ -80,7 +82,9 @@ def faults(source: str) -> list[str]:
                 found.append((node.lineno, f"{called(node)} without markup=False"))
             case ast.Call() if called(node) in ALWAYS and not all(map(ours, node.args)):
                 found.append((node.lineno, f"{called(node)} of a text that is not ours"))
-            case ast.Call() if any(each.arg in NAMES and not ours(each.value) for each in node.keywords):
+            case ast.Call() if called(node) not in PLAIN and any(
+                each.arg in NAMES and not ours(each.value) for each in node.keywords
+            ):
                 found.append((node.lineno, f"{called(node)} with a title or placeholder that is not ours"))
             case ast.Assign(targets=[ast.Attribute(attr=name)], value=value) if name in NAMES and not ours(value):
                 found.append((node.lineno, f"{name} is set to a text that is not ours"))

@@ -18,6 +18,7 @@ _SETTINGS = (
     ("safe.bareRepository", "explicit"),
     ("log.showSignature", "false"),
     ("status.submoduleSummary", "false"),
+    ("diff.autoRefreshIndex", "false"),
 )
 PROTECTED: Mapping[str, str] = {
     "GIT_OPTIONAL_LOCKS": "0",
