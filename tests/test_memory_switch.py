@@ -264,7 +264,7 @@ async def test_a_scribe_that_hears_nothing_from_its_model_keeps_no_turn_waiting_
     os.register_at_fork(before=lambda: forks.append(os.getpid()))
     with FakeServer(script) as server:
         given = model_of(server)
-        here = a_place(tmp_path, **given)
+        here = a_place(tmp_path, **given, OGCODE_SCRIBE_LINGER="0")  # it does not wait for the user to be idle
         desk = desk_of(here, await open_model(given["OGCODE_MODEL"], environ=given))
         await desk.ask("first", emit=ignore, approve=agree)
         assert await asyncio.to_thread(server.stalled.wait, 30)

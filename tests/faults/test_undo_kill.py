@@ -169,11 +169,11 @@ def fails(work: Work, folder: Path, runs: int) -> dict[int, tuple[str, ...]]:
 
 
 def test_files_that_are_changed_or_put_back_in_a_kill_are_old_or_new_and_can_be_put_back(fast: Path) -> None:
-    assert fails(by_hand, fast, 184) == {}
+    assert fails(by_hand, fast, 92) == {}
 
 
 def test_a_session_is_killed_and_loses_no_finished_turn_and_its_files_can_be_put_back(fast: Path) -> None:
-    assert fails(a_session, fast, 16) == {}
+    assert fails(a_session, fast, 8) == {}
 
 
 @pytest.mark.torture
