@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,6 +14,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import fake_server in importlib mode
 
 from fake_server import FakeServer, Script
+
+
+def pytest_configure() -> None:
+    """Hear the signals that a shell's background jobs are started deaf to; what the tests start inherits that."""
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
