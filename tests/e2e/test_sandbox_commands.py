@@ -17,6 +17,9 @@ from ogcode.agent.tool import ToolError
 
 STRONG = KINDS[:2]
 GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+PYTHON = Path(sys.executable).resolve()
+"""Not that of a virtual environment, which may lie in `/tmp`: commands have one of their own."""
+
 CONNECT = (
     "import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_{kind}); s.settimeout(2); "
     "s.connect(('{host}', 9)); s.send(b'x')"
@@ -177,17 +180,17 @@ async def test_the_temporary_folder_lasts_for_the_session_and_is_nobody_elses(bo
 @pytest.mark.parametrize("kind", KINDS)
 async def test_no_connection_is_made(boxed: Boxed, kind: str) -> None:
     box = boxed(kind)
-    said = await box.run(f'{sys.executable} -c "{CONNECT.format(kind="STREAM", host="198.51.100.1")}"')
+    said = await box.run(f'{PYTHON} -c "{CONNECT.format(kind="STREAM", host="198.51.100.1")}"')
     assert "unreachable" in said or "Permission denied" in said
 
 
 @pytest.mark.parametrize("kind", STRONG)
 async def test_no_datagram_is_sent_and_the_inner_loopback_works(boxed: Boxed, kind: str) -> None:
     box = boxed(kind)
-    said = await box.run(f'{sys.executable} -c "{CONNECT.format(kind="DGRAM", host="198.51.100.1")}"')
+    said = await box.run(f'{PYTHON} -c "{CONNECT.format(kind="DGRAM", host="198.51.100.1")}"')
     assert "unreachable" in said
     serve = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname())"
-    assert await box.run(f'{sys.executable} -c "{serve}"') == "(no output)"
+    assert await box.run(f'{PYTHON} -c "{serve}"') == "(no output)"
 
 
 @pytest.mark.parametrize("kind", KINDS)
