@@ -4,16 +4,15 @@ import json
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlunsplit
 
 from ogcode.agent.arguments import shown
 from ogcode.agent.fit import size
-from ogcode.agent.model import Broken, Delta, Options, Prices, Refused, ToolSpec
+from ogcode.agent.model import Broken, Delta, Options, Prices, ToolSpec
 from ogcode.agent.models.blocks import Blocks
 from ogcode.agent.models.form import Form, longest
-from ogcode.agent.models.refusal import quoted
 from ogcode.agent.models.textual import written
-from ogcode.agent.models.wire import Wire
+from ogcode.agent.models.wire import Wire, address_of
 from ogcode.agent.turn import Message
 
 OFFICIAL = "https://api.anthropic.com"
@@ -139,10 +138,7 @@ def base_of(text: str) -> str:
     Raises:
         Refused: it is no address.
     """
-    try:
-        parts = urlsplit(text if "://" in text else f"http://{text}")
-    except ValueError as error:
-        raise Refused(f"{quoted(text)} is no http:// or https:// address; check ANTHROPIC_BASE_URL") from error
+    parts = address_of(text, "check ANTHROPIC_BASE_URL")
     return urlunsplit(parts._replace(path=parts.path.rstrip("/").removesuffix("/v1"), query="", fragment=""))
 
 

@@ -28,7 +28,6 @@ from ogcode.agent.model import (
 )
 from ogcode.agent.models.chunks import count, tools_of
 from ogcode.agent.models.installed import Ability, Thinking, ability, context_in, loaded, missing
-from ogcode.agent.models.refusal import complaint, quoted
 from ogcode.agent.models.wire import Wire
 from ogcode.agent.turn import Message, ToolCall, Usage
 
@@ -146,18 +145,11 @@ class Ollama:
         return self._num_ctx if found == 0 else found
 
     def _piece(self, line: str) -> dict[str, object]:
-        try:
-            piece = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise Broken(
-                f"{self.name}: {self._wire.place} sent what is not JSON ({quoted(line[:80])}); try again"
-            ) from error
-        if not isinstance(piece, dict):
-            raise Broken(f"{self.name}: {self._wire.place} sent what is not an object ({quoted(line[:80])}); try again")
+        piece = self._wire.read(line)
         for key, value in piece.items():
             if key.startswith("error"):  # Ollama has put the text into the key
                 said = value if key == "error" else f"{key}: {value}"
-                raise complaint(said, model=self.name, place=self._wire.place)
+                raise self._wire.complaint(said)
         return piece
 
     def _meant(self, error: ModelError) -> ModelError:

@@ -3,13 +3,12 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlunsplit
 
 from ogcode.agent.model import Broken, Delta, ModelError, NoSuchModel, Options, Prices, Refused, ToolSpec
 from ogcode.agent.models.chunks import SAID_ALOUD, UNSAID, Assembly, count, messages_of, tools_of
 from ogcode.agent.models.form import Form, longest
-from ogcode.agent.models.refusal import quoted
-from ogcode.agent.models.wire import CONNECT, Wire
+from ogcode.agent.models.wire import CONNECT, Wire, address_of
 from ogcode.agent.turn import Message
 
 OFFICIAL = "https://api.openai.com/v1"
@@ -150,10 +149,7 @@ def base_of(text: str) -> str:
     Raises:
         Refused: it is no address.
     """
-    try:
-        parts = urlsplit(text if "://" in text else f"http://{text}")
-    except ValueError as error:
-        raise Refused(f"{quoted(text)} is no http:// or https:// address; check the API base") from error
+    parts = address_of(text, "check the API base")
     return urlunsplit(parts._replace(path=parts.path.rstrip("/") or "/v1", query="", fragment=""))
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from ogcode.agent.model import Broken, ModelError, Refused
 from ogcode.agent.models.refusal import complaint, quoted, refusal, wait_of
@@ -26,6 +26,18 @@ SECRET = 8
 """Characters of the shortest key that is worth hiding."""
 DRAIN = 0.05
 """Seconds that a finished stream gets to end by itself, so that its connection can be used again."""
+
+
+def address_of(text: str, advice: str) -> SplitResult:
+    """Read the address of an API, with or without its scheme.
+
+    Raises:
+        Refused: it is none; the text ends with the advice.
+    """
+    try:
+        return urlsplit(text if "://" in text else f"http://{text}")
+    except ValueError as error:
+        raise Refused(f"{quoted(text)} is no http:// or https:// address; {advice}") from error
 
 
 class NotListening(Broken):
