@@ -5,7 +5,6 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import ClassVar
 
 from textual import on, work
@@ -30,18 +29,16 @@ from ogcode.agent.events import (
     TurnFinished,
     Waiting,
 )
-from ogcode.agent.memory.switch import MEANS, SWITCHES
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import Outcome, ToolCall, Verdict
 from ogcode.tui.desk import Desk
+from ogcode.tui.screen.actions.catalogue import named, nearest, parse
 from ogcode.tui.screen.approval import ApprovalCard, Approvals
 from ogcode.tui.screen.blocks import Fold, flat
-from ogcode.tui.screen.commands import HELP, Suggestions, nearest, parse
 from ogcode.tui.screen.markdown import STYLES
-from ogcode.tui.screen.memory_screen import MemoryScreen
-from ogcode.tui.screen.model_screen import ModelScreen
 from ogcode.tui.screen.prompt import Prompt
 from ogcode.tui.screen.status import Activity, StatusLine
+from ogcode.tui.screen.suggestions import Suggestions
 from ogcode.tui.screen.transcript import Happened, Transcript, TurnOver
 
 _MODES = ("ask", "edit", "plan", "auto")
@@ -72,7 +69,7 @@ class Ogcode(App[int]):
         super().__init__(ansi_color=True)
         self.theme = "ansi-dark"
         self.console.push_theme(STYLES)
-        self._desk = desk
+        self.desk = desk
         self._first_prompt = first_prompt
         self._clock = clock
         self._cycle = (*_MODES, "yolo") if desk.status().mode == "yolo" else _MODES
@@ -91,80 +88,85 @@ class Ogcode(App[int]):
         yield Approvals(self._clock)
         with Horizontal(id="entry"):
             yield Static("> ", markup=False)
-            yield Prompt(suggestions, self._desk.history)
+            yield Prompt(suggestions, self.desk.history)
         yield suggestions
-        yield StatusLine(self._desk.status)
+        yield StatusLine(self.desk.status)
 
     def on_mount(self) -> None:
         self.query_one("#queue").display = False
         self.call_after_refresh(self._begin)
         if not self.is_headless:
             for number in (signal.SIGTERM, signal.SIGHUP):
-                asyncio.get_running_loop().add_signal_handler(number, self._leave, 128 + number)
+                asyncio.get_running_loop().add_signal_handler(number, self.leave, 128 + number)
 
     async def _begin(self) -> None:
-        transcript = self._transcript
-        earlier = self._desk.earlier()
+        transcript = self.transcript
+        earlier = self.desk.earlier()
         for request, answer in earlier:
             await transcript.recount(request, answer)
         await transcript.say("earlier in this session" if earlier else "ogcode · /help shows keys and commands")
-        for notice in self._desk.notices:
+        for notice in self.desk.notices:
             await transcript.say(notice, "warning")
         if self._first_prompt:
-            await self._send(self._first_prompt)
+            await self.send(self._first_prompt)
 
     def on_key(self, event: Key) -> None:
         """Give the prompt the keys that come before it has the focus: what is typed early is not lost."""
         if self.focused is None and len(self.screen_stack) == 1 and (event.is_printable or event.key == "enter"):
             event.stop()
-            self._prompt.focus()
-            self._prompt.post_message(Key(event.key, event.character))
+            self.prompt.focus()
+            self.prompt.post_message(Key(event.key, event.character))
 
     @property
-    def _transcript(self) -> Transcript:
+    def running(self) -> bool:
+        """Whether a turn is under way."""
+        return self._turn is not None
+
+    @property
+    def transcript(self) -> Transcript:
         return self.screen_stack[0].query_one(Transcript)
 
     @property
-    def _prompt(self) -> Prompt:
+    def prompt(self) -> Prompt:
         return self.screen_stack[0].query_one(Prompt)
 
     @property
-    def _activity(self) -> Activity:
+    def activity(self) -> Activity:
         return self.screen_stack[0].query_one(Activity)
 
     @property
-    def _approvals(self) -> Approvals:
+    def approvals(self) -> Approvals:
         return self.screen_stack[0].query_one(Approvals)
 
     @on(Prompt.Sent)
     async def _sent(self, sent: Prompt.Sent) -> None:
-        self._prompt.keep(sent.text)
+        self.prompt.keep(sent.text)
         command = parse(sent.text)
         if command is not None:
             await self._command(sent.text, *command)
             return
-        self._desk.remember_prompt(sent.text)
+        self.desk.remember_prompt(sent.text)
         if self._turn is None:
-            await self._send(sent.text)
+            await self.send(sent.text)
         else:
             self._queue.append(sent.text)
             self._show_queue()
 
     @on(Prompt.TakenBack)
     def _take_back(self) -> None:
-        self._prompt.put(self._queue.pop())
+        self.prompt.put(self._queue.pop())
         self._show_queue()
 
     def _show_queue(self) -> None:
-        self._prompt.queued = bool(self._queue)
+        self.prompt.queued = bool(self._queue)
         line = self.screen_stack[0].query_one("#queue", Static)
         line.update(Content("\n").join(Content(f"queued: {flat(each)}") for each in self._queue))
         line.display = bool(self._queue)
 
-    async def _send(self, text: str) -> None:
-        await self._transcript.ask(text)
+    async def send(self, text: str) -> None:
+        await self.transcript.ask(text)
         self._outcome = "failed"
-        self._activity.begin()
+        self.activity.begin()
         self._idle.clear()
         self._turn = self._run(text)
 
@@ -172,174 +174,137 @@ class Ogcode(App[int]):
     async def _run(self, text: str) -> None:
         failure = ""
         try:
-            await self._desk.ask(text, emit=self._emit, approve=self._approve)
+            await self.desk.ask(text, emit=self._emit, approve=self._approve)
         except ModelError as error:
             failure = str(error)
         except Exception as error:
             failure = f"the turn failed in ogcode itself: {type(error).__name__}: {error}"
         finally:
-            self._transcript.post_message(TurnOver(failure))
+            self.transcript.post_message(TurnOver(failure))
 
     def _emit(self, event: Event) -> None:
-        self._transcript.post_message(Happened(event))
+        self.transcript.post_message(Happened(event))
 
     @on(Happened)
     def _follow(self, happened: Happened) -> None:
         match happened.event:
             case TextDelta():
-                self._activity.say("answering")
+                self.activity.say("answering")
                 return
             case SummedUp():
-                self._activity.say("working")
+                self.activity.say("working")
             case Answered(_, _, usage):
-                self._activity.fill(usage.tokens, self._desk.status().window)
+                self.activity.fill(usage.tokens, self.desk.status().window)
             case ToolStarted(call):
-                self._activity.say(f"running {call.name}")
+                self.activity.say(f"running {call.name}")
             case ToolFinished():
-                self._activity.say("working")
+                self.activity.say("working")
             case Retrying():
-                self._activity.say("waiting to try again")
+                self.activity.say("waiting to try again")
             case Waiting(reason):
-                self._activity.say(reason)
+                self.activity.say(reason)
             case TurnFinished(turn):
                 self._outcome = turn.outcome
-        self._look()
+        self.look()
 
     @on(TurnOver)
     async def _over(self) -> None:
         self._turn = None
         self._idle.set()
-        self._activity.end()
+        self.activity.end()
         if not self.app_focus:
             self.bell()
         queued, self._queue = self._queue, []
         if queued and self._outcome == "done":
             self._queue = queued[1:]
-            await self._send(queued[0])
+            await self.send(queued[0])
         elif queued:
-            self._prompt.put("\n\n".join(filter(None, [*queued, self._prompt.whole])))
+            self.prompt.put("\n\n".join(filter(None, [*queued, self.prompt.whole])))
         self._show_queue()
-        self._look()
+        self.look()
 
-    def _look(self) -> None:
+    def look(self) -> None:
         for line in self.screen.query(StatusLine):
             line.look()
 
     async def _approve(self, call: ToolCall, why: str) -> Verdict:
-        return await self._approvals.ask(call, why, self._desk.preview(call))
+        return await self.approvals.ask(call, why, self.desk.preview(call))
 
     @on(Approvals.Changed)
     def _make_room(self) -> None:
         """Give the prompt's place to the card that waits, or give it back."""
-        waits = self._approvals.waits
+        waits = self.approvals.waits
         self.screen_stack[0].query_one("#entry").display = not waits
-        self._activity.display = self._turn is not None and not waits
+        self.activity.display = self._turn is not None and not waits
         if waits and len(self.screen_stack) > 1:
             self.notify("a call waits for your answer; Esc goes to it", markup=False)
         if waits and not self.app_focus:
             self.bell()
         elif not waits:
-            self.screen_stack[0].set_focus(self._prompt)
+            self.screen_stack[0].set_focus(self.prompt)
 
     @on(ApprovalCard.Stopped)
     def action_interrupt(self) -> None:
         """End the running turn."""
         if self._turn is not None:
-            self._activity.say("interrupting")
+            self.activity.say("interrupting")
             self._turn.cancel()
 
     @on(ApprovalCard.Mistyped)
     def _type(self, mistyped: ApprovalCard.Mistyped) -> None:
-        self._prompt.insert(mistyped.character)
+        self.prompt.insert(mistyped.character)
 
     async def _command(self, text: str, name: str, argument: str) -> None:
-        match name:
-            case "/help":
-                await self._transcript.say(HELP, "plain")
-            case "/model" if argument:
-                self._use_model(argument)
-            case "/model":
-                self.push_screen(ModelScreen(self._desk), self._chosen)
-            case "/memory" if not argument:
-                self.push_screen(MemoryScreen(self._desk), self._back)
-            case "/memory":
-                await self._switch_memory(text, argument)
-            case "/init" | "/new" | "/undo" | "/redo" | "/rewind" if self._turn is not None:
-                await self._transcript.say(f"a turn is running; Esc interrupts it, then {name}", "warning")
-            case "/undo" | "/redo" | "/rewind":
-                await self._transcript.say(self._desk.put_back(name, argument), "plain")
-            case "/init":
-                await self._send(Path(__file__).with_name("init.md").read_text("utf-8").strip())
-            case "/new":
-                self._desk.new_session()
-                self._approvals.forget()
-                await self._transcript.clear()
-                await self._transcript.say("a new session; the old one stays in memory")
-            case "/quit":
-                self._leave(0)
-            case _:
-                near = nearest(name)
-                hint = f"did you mean {near}?" if near else "/help lists what there is"
-                await self._transcript.say(f"there is no command {name}; {hint}", "warning")
-                self._prompt.put(text)
-        self._look()
-
-    async def _switch_memory(self, text: str, word: str) -> None:
-        wanted = next((switch for switch in SWITCHES if switch == word), None)
-        if wanted:
-            await self._transcript.say(self._desk.use_memory(wanted))
-            return
-        state = self._desk.status().memory
-        means = "; ".join(f"{switch}: {MEANS[switch]}" for switch in SWITCHES)
-        await self._transcript.say(f"memory stays {state}; '{flat(word)}' is no switch of it. {means}", "warning")
-        self._prompt.put(text)
-
-    def _back(self, _: None) -> None:
-        self._approvals.focus_first()
-
-    def _chosen(self, name: str | None) -> None:
-        self._approvals.focus_first()
-        if name:
-            self._use_model(name)
+        command = named(name)
+        if command is None:
+            near = nearest(name)
+            hint = f"did you mean {near}?" if near else "/help lists what there is"
+            await self.transcript.say(f"there is no command {flat(name)}; {hint}", "warning")
+            self.prompt.put(text)
+        elif command.at_rest and self.running:
+            await self.transcript.say(f"a turn is running; Esc interrupts it, then {command.name}", "warning")
+        else:
+            await command.run(self, argument)
+        self.look()
 
     @work(exclusive=True, group="model")
-    async def _use_model(self, name: str) -> None:
+    async def use_model(self, name: str) -> None:
         try:
-            said, kind = await self._desk.use_model(name), "quiet"
+            said, kind = await self.desk.use_model(name), "quiet"
         except ModelError as error:
             said, kind = str(error), "warning"
-        await self._transcript.say(said, kind)
-        self._look()
+        await self.transcript.say(said, kind)
+        self.look()
 
     @on(Fold.Leave)
     def _back_to_prompt(self, leave: Fold.Leave) -> None:
-        if self._approvals.waits:
-            self._approvals.focus_first()
+        if self.approvals.waits:
+            self.approvals.focus_first()
             return
-        self.screen.set_focus(self._prompt)
+        self.screen.set_focus(self.prompt)
         if leave.typed:
-            self._prompt.insert(leave.typed)
+            self.prompt.insert(leave.typed)
 
     def action_to_folds(self) -> None:
         """Go to the last tool call."""
-        folds = self._transcript.query(Fold)
-        if folds and not self._approvals.waits:
+        folds = self.transcript.query(Fold)
+        if folds and not self.approvals.waits:
             folds.last().focus()
 
     def action_page(self, step: int) -> None:
         if step < 0:
-            self._transcript.scroll_page_up(animate=False)
+            self.transcript.scroll_page_up(animate=False)
         else:
-            self._transcript.scroll_page_down(animate=False)
+            self.transcript.scroll_page_down(animate=False)
 
     def action_next_mode(self) -> None:
-        mode = self._desk.status().mode
+        mode = self.desk.status().mode
         place = self._cycle.index(mode) if mode in self._cycle else -1
-        self._desk.set_mode(self._cycle[(place + 1) % len(self._cycle)])
-        self._look()
+        self.desk.set_mode(self._cycle[(place + 1) % len(self._cycle)])
+        self.look()
 
     def action_unfold(self) -> None:
-        self._transcript.toggle()
+        self.transcript.toggle()
 
     def action_redraw(self) -> None:
         self.refresh(repaint=True, layout=True)
@@ -352,26 +317,26 @@ class Ogcode(App[int]):
             return
         now = self._clock()
         if now - self._pressed < _AGAIN:
-            self._leave(0)
+            self.leave(0)
             return
         self._pressed = now
-        if self._prompt.text:
-            self._prompt.put("")
+        if self.prompt.text:
+            self.prompt.put("")
         else:
             self.action_interrupt()
         self.notify("Ctrl+C again leaves", timeout=_AGAIN, markup=False)
 
     def action_leave_if_empty(self) -> None:
-        if self.focused is self._prompt and self._prompt.text:
-            self._prompt.action_delete_right()
+        if self.focused is self.prompt and self.prompt.text:
+            self.prompt.action_delete_right()
         else:
-            self._leave(0)
+            self.leave(0)
 
     async def action_quit(self) -> None:
-        self._leave(0)
+        self.leave(0)
 
     @work(exclusive=True, group="leave")
-    async def _leave(self, code: int) -> None:
+    async def leave(self, code: int) -> None:
         """End the turn, so that it is recorded, then the app."""
         self.action_interrupt()
         with suppress(TimeoutError):

@@ -11,7 +11,8 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from ogcode.agent.clean import clean
-from ogcode.tui.screen.commands import Suggestions, matching
+from ogcode.tui.screen.actions.catalogue import matching
+from ogcode.tui.screen.suggestions import Suggestions
 
 _LONG = 2000
 _TALL = 20

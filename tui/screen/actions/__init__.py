@@ -1,0 +1,1 @@
+"""What the slash commands do: one module a subject, listed in `catalogue`."""

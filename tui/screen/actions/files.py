@@ -1,0 +1,29 @@
+"""`/undo`, `/redo`, `/rewind`: the way back."""
+
+from typing import TYPE_CHECKING
+
+from ogcode.tui.screen.actions.command import Command
+
+if TYPE_CHECKING:
+    from ogcode.tui.screen.app import Ogcode
+
+
+async def _undo(app: "Ogcode", argument: str) -> None:
+    await app.transcript.say(app.desk.put_back("/undo", argument), "plain")
+
+
+async def _redo(app: "Ogcode", argument: str) -> None:
+    await app.transcript.say(app.desk.put_back("/redo", argument), "plain")
+
+
+async def _rewind(app: "Ogcode", argument: str) -> None:
+    await app.transcript.say(app.desk.put_back("/rewind", argument), "plain")
+
+
+COMMANDS = (
+    Command("/undo", "", "put back the files that the last turn changed; /redo takes it back", _undo, at_rest=True),
+    Command("/redo", "", "change them again", _redo, at_rest=True),
+    Command(
+        "/rewind", "[turn]", "back to before a turn: files and conversation, or one of them", _rewind, at_rest=True
+    ),
+)
