@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -84,6 +85,28 @@ def kind(value: object) -> str:
     """Say what a JSON value is, with its article."""
     kinds = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     return kinds.get(type(value), "a number")
+
+
+def fits(given: Mapping[str, object], spec: ToolSpec) -> bool:
+    """Tell whether a tool takes arguments of these names, and needs no others."""
+    known, needed = spec.parameters.get("properties"), spec.parameters.get("required")
+    lacking = set(needed if isinstance(needed, list) else ()) - given.keys()
+    return not lacking and isinstance(known, dict) and given.keys() <= known.keys()
+
+
+def fitting(given: Mapping[str, object], specs: Iterable[ToolSpec]) -> list[str]:
+    """Name the tools that take arguments of these names; nothing fits none."""
+    return [spec.name for spec in specs if given and fits(given, spec)]
+
+
+def no_such_tool(call: ToolCall, specs: Sequence[ToolSpec]) -> str:
+    """Tell a model that a tool is not there, which ones are, and which of them take what it gave."""
+    try:
+        meant = fitting(read(call.arguments), specs)
+    except Unreadable:
+        meant = []
+    hint = f"; {' and '.join(meant)} take{'s' if len(meant) == 1 else ''} these arguments" if meant else ""
+    return f"there is no tool named {call.name}{hint}; there are {', '.join(spec.name for spec in specs)}"
 
 
 def signature(spec: ToolSpec) -> str:

@@ -25,6 +25,11 @@ class Retrying:
     reason: str
     seconds: float
 
+    @property
+    def words(self) -> str:
+        """What to tell whoever waits."""
+        return f"trying again{f' in {self.seconds:.0f} s' if self.seconds >= 0.5 else ''}: {self.reason}"
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
@@ -40,6 +45,8 @@ class Answered:
     text: str
     calls: tuple[ToolCall, ...]
     usage: Usage
+    cut: bool = False
+    """It ends where the model's output limit was."""
 
 
 @dataclass(frozen=True, slots=True)

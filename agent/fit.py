@@ -11,6 +11,8 @@ from ogcode.agent.turn import Message
 
 SMALL = 32_768
 """Tokens; a window below this is shared out: a quarter of it, at most 2,048, is kept for the answer."""
+THOUGHT = 8_192
+"""Tokens that a model which thinks unasked gets on top of a bound: its thoughts count as its answer."""
 IMAGE = 1_600
 """Tokens that a picture is taken for."""
 
@@ -20,6 +22,11 @@ _NUMBER = re.compile(r"\d\d+")
 def reserve(window: int, output: int | None) -> int | None:
     """Bound an answer in tokens, so that it can't run out of a small window; None leaves it to the provider."""
     return output if output or window >= SMALL else min(2048, window // 4)
+
+
+def longest(most: int | None, window: int, *, thinks: bool) -> int | None:
+    """Bound an answer, thoughts included; None leaves it to the provider."""
+    return most if most is None or not thinks else most + min(THOUGHT, window // 8)
 
 
 def share(window: int, most: int) -> int:
@@ -63,6 +70,10 @@ class Scale:
     def fits_bare(self, request: Sequence[Message], room: int) -> bool:
         """Tell whether a request without tools does."""
         return sum(map(_bytes, request)) <= room or (size(request, ()) <= 2 * room and self._fits(request, room))
+
+    def whole(self, request: Sequence[Message]) -> int:
+        """Estimate the tokens of a request and its tools, as far as is known by the provider's own count."""
+        return round(self.weight([*self._tools, *request]) * (self._factor or 1.25))
 
     def weight(self, messages: Sequence[Message]) -> int:
         """Count the tokens of messages by o200k_base, each digit as one, in the form in which they go over the wire."""

@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ogcode.agent.arguments import shown
+from ogcode.agent.model import Options
 from ogcode.agent.turn import Message, ToolCall
 
 CYCLES = 3
 LONGEST = 4
 GARBLED = 3
 """Answers in a row with nothing but malformed calls after which a turn ends."""
+WARM = 0.8
+"""Temperature; what local servers take where none is asked for."""
 NUDGE = "\n(The same as before: making this call again will not help. Do something else, or answer.)"
 
 
@@ -34,8 +37,13 @@ def _plain(call: ToolCall) -> tuple[str, str]:
     return call.name, json.dumps(shown(call.arguments), sort_keys=True)
 
 
-def nudged(history: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Give the history as the model should see it: where it has begun to repeat itself, the last result says so."""
+def nudged(history: tuple[Message, ...], options: Options) -> tuple[tuple[Message, ...], Options]:
+    """Give history and options as the model should have them: where it has begun to repeat itself, it is told so.
+
+    One that always takes the likeliest word would still say the same: it is given more of a choice, too.
+    """
     if not repeats(history, CYCLES - 1):
-        return history
-    return (*history[:-1], replace(history[-1], content=history[-1].content + NUDGE))
+        return history, options
+    told = replace(history[-1], content=history[-1].content + NUDGE)
+    warmth = WARM if options.temperature is None else options.temperature
+    return (*history[:-1], told), replace(options, temperature=warmth)

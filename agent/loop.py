@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, groupby
 
-from ogcode.agent.arguments import mended, sendable
+from ogcode.agent.arguments import mended, no_such_tool, sendable
 from ogcode.agent.events import (
     Answered,
     Emit,
@@ -21,9 +21,10 @@ from ogcode.agent.events import (
     Waiting,
     Warned,
 )
-from ogcode.agent.fit import reserve
+from ogcode.agent.fit import longest, reserve
 from ogcode.agent.guard import GARBLED, nudged, repeats
 from ogcode.agent.model import (
+    ContextOverflow,
     Delayed,
     Finished,
     Model,
@@ -33,11 +34,13 @@ from ogcode.agent.model import (
     Restarted,
     Text,
     ToolSpec,
+    Truncated,
     priced,
+    thinks,
 )
 from ogcode.agent.stubs import changed_files
 from ogcode.agent.summary import TIMES, accepted, output, summary_request
-from ogcode.agent.tool import Malformed, Tool, ToolError
+from ogcode.agent.tool import Malformed, Pictured, Tool, ToolError
 from ogcode.agent.turn import Cause, Limits, Message, Opening, ToolCall, Turn, Usage, Verdict
 from ogcode.agent.view import View
 
@@ -78,9 +81,8 @@ async def run_turn(
     history = opening.messages()
     progress = progress or Progress(opening.request)
     options = replace(options, max_output=reserve(model.window, options.max_output))
-    view = View(specs, model.window, options.max_output)
-
-    garbled = 0
+    view = View(specs, model.window, longest(options.max_output, model.window, thinks=thinks(model)))
+    garbled, refused = 0, ""
 
     def report(event: Event) -> None:
         progress.add(event)
@@ -90,10 +92,19 @@ async def run_turn(
         for text in steering():
             report(Steered(text))
             history = (*history, Message("user", text))
-        request = await _fitted(view, nudged(history), model, options, progress, report)
+        shown, asked = nudged(history, options)
+        request = await _fitted(view, shown, model, options, progress, report)
         if request is None:
-            return progress.turn("limit", "window", _outgrown(model.window, progress))
-        reply, end = await _ask(model, request, specs, options, report)
+            return progress.turn("limit", "window", refused or _outgrown(model.window, progress))
+        try:
+            reply, end = await _ask(model, request, specs, asked, report)
+        except ContextOverflow as error:
+            if isinstance(error, Truncated) or not view.overflowed():
+                raise
+            refused = str(error)
+            report(Retrying(f"{error}; asking with less of this turn", 0.0))
+            continue
+        refused = ""
         reply = replace(reply, calls=_unique([mended(call) for call in reply.calls], history))
         report(reply)
         view.learn(reply.usage)
@@ -114,7 +125,7 @@ async def run_turn(
             return progress.turn("limit", "loop", f"the model's calls were malformed {garbled} times in a row")
         if repeats(history):
             return progress.turn("limit", "loop", "the model repeated the same calls without getting further")
-    return progress.turn("limit", cause, f"the limit of this turn was reached: {cause}")
+    return progress.turn("limit", cause, _why(limits, progress, cause))
 
 
 async def _fitted(
@@ -171,7 +182,8 @@ async def _ask(
                 report(Waiting(why))
             case Finished():
                 end = delta
-    return Answered(text, () if end.reason == "length" else tuple(calls), priced(end.usage, model)), end
+    cut = end.reason == "length"
+    return Answered(text, () if cut else tuple(calls), priced(end.usage, model), cut), end
 
 
 def _side_by_side(calls: Sequence[ToolCall], held: Mapping[str, Tool]) -> Iterator[Sequence[ToolCall]]:
@@ -205,7 +217,7 @@ async def _answer(call: ToolCall, held: Mapping[str, Tool], approve: Approve, re
     report(ToolStarted(call))
     try:
         if call.name not in held:
-            raise Malformed(f"there is no tool named {call.name}; there are {', '.join(sorted(held))}")
+            raise Malformed(no_such_tool(call, [held[name].spec for name in sorted(held)]))
         arguments = held[call.name].arguments(call.arguments)
         verdict = await approve(call)
         if not verdict.allowed:
@@ -213,8 +225,9 @@ async def _answer(call: ToolCall, held: Mapping[str, Tool], approve: Approve, re
         output, failed, understood = await held[call.name].function(**arguments), False, True
     except ToolError as error:
         output, failed, understood = f"error: {error}", True, not isinstance(error, Malformed)
-    report(ToolFinished(call, output, failed))
-    return Message("tool", output, call_id=call.id, name=call.name), understood
+    report(ToolFinished(call, str(output), failed))
+    images = (output.image,) if isinstance(output, Pictured) else ()
+    return Message("tool", str(output), call_id=call.id, name=call.name, images=images), understood
 
 
 def _reached(limits: Limits, progress: Progress) -> Cause:
@@ -222,9 +235,22 @@ def _reached(limits: Limits, progress: Progress) -> Cause:
         return "turns"
     if limits.tokens is not None and progress.usage.tokens >= limits.tokens:
         return "tokens"
-    if limits.cost is not None and (progress.usage.cost or 0.0) >= limits.cost:
+    spent = progress.usage.cost
+    if limits.cost is not None and (spent is None or spent >= limits.cost):
         return "cost"
     return ""
+
+
+def _why(limits: Limits, progress: Progress, cause: Cause) -> str:
+    match cause:
+        case "turns":
+            return f"the limit of model requests was reached: {limits.requests}"
+        case "tokens":
+            return f"the limit of tokens was reached: {limits.tokens:,}"
+        case _ if progress.usage.cost is None:
+            return "the cost can't be limited: what a request cost is not known"
+        case _:
+            return f"the limit of cost was reached: ${limits.cost:.6g}"
 
 
 def _outgrown(window: int, progress: Progress) -> str:

@@ -112,6 +112,16 @@ class Model(Protocol):
         """
 
 
+def sees(model: Model) -> bool:
+    """Tell whether a model is known to take pictures."""
+    return getattr(model, "sees", False) is True
+
+
+def thinks(model: Model) -> bool:
+    """Tell whether a model's thoughts count as its answer, so that they need room of their own."""
+    return getattr(model, "thinks", False) is True
+
+
 def priced(usage: Usage, model: Model) -> Usage:
     """Put the cost to a request's tokens, unless the provider named it; None where the model's price is not known."""
     return replace(usage, cost=usage.cost or (model.prices.cost(usage) if model.prices else None))
@@ -147,6 +157,10 @@ class Overloaded(ModelError):
 
 class ContextOverflow(ModelError):
     """The request is larger than the window."""
+
+
+class Truncated(ContextOverflow):
+    """The endpoint dropped a part of the request without a word, and answered the rest."""
 
 
 class NoToolSupport(ModelError):

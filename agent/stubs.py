@@ -31,6 +31,12 @@ def result_stub(call: ToolCall, message: Message) -> Message:
     return replace(message, content=stub)
 
 
+def picture_stub(call: ToolCall, message: Message) -> Message:
+    """Put words in the place of a picture."""
+    told = f"{message.content} [no longer shown, to save room; {asked(call)} again if you need it]"
+    return replace(message, content=told, images=())
+
+
 def call_stub(message: Message) -> Message:
     """Shorten what calls were given; it stays JSON, and what its client keeps with it goes."""
     calls = tuple(replace(call, arguments=_shortened(call.arguments)) for call in message.calls)

@@ -18,7 +18,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture that the user gave; it rides in the turn's own message and is never remembered."""
+    """A picture that the user gave or a tool shows; it rides in the turn's own messages and is never remembered."""
 
     kind: str
     """Its media type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`."""

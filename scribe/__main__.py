@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from ogcode.agent.durable import Lock, append_line, make_folder
+from ogcode.agent.ending import to_its_end
 from ogcode.agent.root import Root
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _drain(root: Root, home: Path, quiet: float) -> float:
         log=lambda text: _log(root, text),
         now=lambda: datetime.now(UTC),
         asks=lambda job: config.scribe_model or job.model,
-        given=_giver(root, config, quiet),
+        given=_giver(root, home, config, quiet),
         scrub=_scrubber(root),
     )
     if asyncio.run(drain.run()):
@@ -129,17 +130,20 @@ def _drain(root: Root, home: Path, quiet: float) -> float:
     return datetime.fromisoformat(drain.due).timestamp() if drain.due else 0.0
 
 
-def _giver(root: Root, config: "Config", quiet: float) -> "Given":
+def _giver(root: Root, home: Path, config: "Config", quiet: float) -> "Given":
     """Let those who work go first where a model can't serve them beside the scribe."""
-    from ogcode.agent.models.slot import Spare, has_one_slot
+    from ogcode.agent.models.slot import Spare, base_here, has_one_slot, meeting_place
 
-    spare = Spare(root.locks, quiet=quiet)
-    shared = dict[str, bool]()
+    shared = dict[str, Spare | None]()
 
     async def given(name: str, work: Callable[[], Awaitable[str]], over: Callable[[], bool]) -> str:
         if name not in shared:
-            shared[name] = await has_one_slot(name, environ=os.environ, api_base=config.api_base)
-        return await (spare.given(work, over=over) if shared[name] else work())
+            shared[name] = None
+            if await has_one_slot(name, environ=os.environ, api_base=config.api_base):
+                base = base_here(name, environ=os.environ, api_base=config.api_base)
+                shared[name] = Spare(meeting_place(home, base, otherwise=root.locks), quiet=quiet)
+        spare = shared[name]
+        return await (spare.given(work, over=over) if spare else work())
 
     return given
 
@@ -235,4 +239,4 @@ def _log(root: Root, text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(to_its_end(main))

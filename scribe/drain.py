@@ -16,6 +16,7 @@ from ogcode.agent.memory.job import NEVER, Job
 from ogcode.agent.memory.manifest import Origin
 from ogcode.agent.memory.markdown import cut
 from ogcode.agent.memory.notes import parse_note, slug
+from ogcode.agent.memory.pins import with_pin
 from ogcode.agent.memory.spool import drop_job, is_ours, jobs, prepare_store, put_back
 from ogcode.agent.memory.trash import TrashRefused, forgotten, hidden, keep, keep_edited, purge, purged
 from ogcode.agent.model import ContextOverflow, ModelError, Refused
@@ -211,6 +212,8 @@ class Drain:
             self._close(job, "")
             return 0
         text = self.scrub(asked)
+        if parse_note(path.name, before).pinned:
+            text = with_pin(text, pinned=True)
         if fault := self._claim(job, text):
             self._close(job, fault)
             return 0

@@ -1,6 +1,7 @@
 import pytest
 
-from ogcode.agent.guard import NUDGE, nudged, repeats
+from ogcode.agent.guard import NUDGE, WARM, nudged, repeats
+from ogcode.agent.model import Options
 from ogcode.agent.turn import Message, ToolCall
 
 
@@ -51,7 +52,9 @@ def test_what_the_user_adds_begins_a_new_count() -> None:
 
 
 def test_the_second_round_is_told_and_nothing_else_is_changed() -> None:
-    told = nudged(history(SAME, SAME))
+    told, warmer = nudged(history(SAME, SAME), Options())
     assert told[:-1] == history(SAME, SAME)[:-1]
     assert told[-1].content == f"text of a{NUDGE}"
-    assert nudged(history(SAME)) == history(SAME)
+    assert warmer.temperature == WARM
+    assert nudged(history(SAME, SAME), Options(temperature=0.1))[1].temperature == 0.1
+    assert nudged(history(SAME), Options()) == (history(SAME), Options())

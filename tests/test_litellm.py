@@ -121,6 +121,12 @@ async def test_reads_of_a_cache_are_counted(serve: Serve) -> None:
     assert (end.usage.input_tokens, end.usage.cache_read_input_tokens) == (100, 60)
 
 
+async def test_a_key_that_nobody_has_given_is_not_waited_for() -> None:
+    with pytest.raises(Unauthorized, match=r"^azure/fake needs a key \(.*AZURE_OPENAI_API_KEY") as caught:
+        await said(Lite("azure/fake", window=8192, api_base="http://127.0.0.1:9"))
+    assert "Traceback" not in str(caught.value)
+
+
 async def test_a_dead_endpoint_is_broken() -> None:
     with pytest.raises(Broken):
         await said(lite("http://127.0.0.1:9"))

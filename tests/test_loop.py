@@ -336,3 +336,12 @@ async def test_a_fault_of_one_call_ends_the_others_and_the_turn() -> None:
     model = ScriptedModel(saying("read b", "read a"), "ok")
     with pytest.raises(OSError, match="broken"):
         await run_turn(opening("go"), model=model, tools=(read,), emit=ignore, approve=yes, limits=FREE)
+
+
+async def test_a_cost_that_nobody_knows_can_not_be_limited_and_that_is_said() -> None:
+    model = ScriptedModel(ToolCall("c1", "shout", '{"text": "a"}'), "done")
+    model.prices = None
+    limits = Limits(cost=1.0)
+    turn = await run_turn(opening("go"), model=model, tools=TOOLS, emit=ignore, approve=yes, limits=limits)
+    assert (turn.outcome, turn.cause, turn.requests) == ("limit", "cost", 1)
+    assert "not known" in turn.reason

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Serve
-from fake_server import Say
+from fake_server import Fail, Say
 
 from ogcode.agent.model import Broken, NoSuchModel, Options, Text, ToolSpec, Unauthorized
 from ogcode.agent.models.choice import KEYS, NoModel, choose, open_model
@@ -77,6 +77,7 @@ async def test_an_ollama_without_a_fitting_model_says_so(serve: Serve) -> None:
     [
         ("gpt-5", "openai/gpt-5"),
         ("nonsense", "ollama/NAME"),
+        ("qwen3:8b", "did you mean ollama/qwen3:8b"),
         ("openai/", "openai/NAME"),
         ("/x", "openai/NAME"),
         ("nobody/x", "no provider 'nobody'"),
@@ -89,9 +90,40 @@ async def test_a_name_that_cannot_be_used_says_what_can(name: str, words: str, p
         await open_model(name, environ={}, prices_cache=prices)
 
 
-async def test_a_missing_key_is_named() -> None:
-    with pytest.raises(Unauthorized, match="OPENAI_API_KEY"):
-        await open_model("openai/gpt-5", environ={})
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("openai/gpt-5", "OPENAI_API_KEY"),
+        ("anthropic/x", "ANTHROPIC_API_KEY"),
+        ("gemini/x", "GEMINI_API_KEY"),
+        ("mistral/x", "MISTRAL_API_KEY"),
+    ],
+)
+async def test_a_missing_key_is_named(name: str, key: str, prices: Path) -> None:
+    with pytest.raises(Unauthorized, match=f"{name} needs a key; set {key}"):
+        await open_model(name, environ={}, prices_cache=prices)
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "environ", "advice"),
+    [
+        ("openai/fake", "OPENAI_BASE_URL", {"OPENAI_API_KEY": "k"}, "check OPENAI_API_KEY"),
+        ("openai/fake", "OPENAI_BASE_URL", {}, "set OPENAI_API_KEY"),
+        ("anthropic/fake", "ANTHROPIC_BASE_URL", {"ANTHROPIC_API_KEY": "k"}, "check ANTHROPIC_API_KEY"),
+        ("ollama/fake", "OLLAMA_HOST", {}, "ollama signin"),
+    ],
+)
+async def test_a_refused_key_says_where_it_comes_from(
+    serve: Serve, name: str, variable: str, environ: dict[str, str], advice: str
+) -> None:
+    model = await open_model(name, environ={**environ, variable: serve([Fail(401)]).url})
+    with pytest.raises(Unauthorized, match=advice):
+        assert [delta async for delta in model.stream((Message("user", "hi"),), (), options=Options())]
+
+
+async def test_a_server_without_a_list_of_models_is_not_taken_for_a_model_that_is_missing(serve: Serve) -> None:
+    with pytest.raises(NoSuchModel, match="gives no list of its models; check the address"):
+        await choose(flag="", environ={"OPENAI_BASE_URL": f"{serve().url}/else/v1"}, configured="")
 
 
 async def test_a_known_model_has_its_window_and_prices(tmp_path: Path) -> None:
@@ -139,7 +171,9 @@ async def test_a_server_tells_its_window_in_its_own_way(serve: Serve, told: dict
 
 
 async def test_a_server_that_does_not_say_gets_a_modest_window(serve: Serve) -> None:
-    assert (await open_model("openai/x", environ={}, api_base=serve().url)).window == 32_768
+    url = serve().url
+    assert (await open_model("openai/x", environ={}, api_base=url)).window == 32_768
+    assert (await open_model("openai/x", environ={}, api_base=url, num_ctx=8192)).window == 8192
 
 
 @pytest.mark.parametrize("prefix", ["ollama", "ollama_chat"])

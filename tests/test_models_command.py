@@ -15,7 +15,7 @@ NOWHERE = {"OLLAMA_HOST": "127.0.0.1:9"}
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    return new_place(tmp_path, git=False)
+    return new_place(tmp_path, git=False, indoors=True)
 
 
 def rows(place: Place, command: str, environ: dict[str, str], code: int = 0) -> list[dict[str, Any]]:
@@ -142,6 +142,7 @@ def test_what_is_wrong_with_a_model_is_said_without_its_key(place: Place, serve:
 def test_without_a_model_the_doctor_still_looks_at_the_place(place: Place) -> None:
     found = checks(place, NOWHERE, code=1)
     assert (found["model"]["state"], found["memory"]["state"]) == ("failed", "ok")
+    assert found["model"]["said"].endswith("no provider's key is set; ogcode models lists the ways to one")
 
 
 def test_a_loaded_context_that_is_too_small_is_a_warning(place: Place, serve: Serve) -> None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from ogcode.agent.arguments import Unreadable, read
+from ogcode.agent.arguments import Unreadable, no_such_tool, read
 from ogcode.agent.model import Broken, Delta, Finished, Options, Restarted, Text, ToolSpec
 from ogcode.agent.models.patient import Patient
 from ogcode.agent.models.recover import Recovering, calls_in
@@ -248,6 +248,27 @@ async def test_a_look_alike_is_text_to_the_last_byte(shape: str) -> None:
     deltas = await said(PROSE[shape])
     assert calls_of(deltas) == []
     assert text_of(deltas) == PROSE[shape]
+
+
+async def test_a_call_of_a_tool_that_is_not_there_but_fits_another_is_told_of_once() -> None:
+    text = '```json\n{"name": "hello.py", "arguments": {"path": "a.py"}}\n```'
+    (call,) = [delta for delta in await said(text) if isinstance(delta, ToolCall)]
+    assert (call.name, json.loads(call.arguments)) == ("hello_py", {"path": "a.py"})
+    assert "no tool named hello_py; read takes these arguments" in no_such_tool(call, TOOLS)
+    again = (*GO, Message("assistant", "", (call,)), Message("tool", "error", call_id=call.id, name=call.name))
+    deltas = await said(text, messages=again)
+    assert calls_of(deltas) == []
+    assert text_of(deltas) == text
+
+
+async def test_of_calls_in_a_row_none_runs_where_one_is_broken_and_that_one_is_told_of() -> None:
+    broken = '{"name": "write", "arguments": {"path": "b.md", "text": "x'
+    (call,) = [delta for delta in await said(f"{FIRST}\n{broken}") if isinstance(delta, ToolCall)]
+    assert (call.name, call.arguments) == ("write", broken)
+    for other in ("and that is all", '{"name": "delete_all", "arguments": {"x', broken.replace("name", "title")):
+        deltas = await said(f"{FIRST}\n{other}")
+        assert calls_of(deltas) == []
+        assert text_of(deltas) == f"{FIRST}\n{other}"
 
 
 @pytest.mark.parametrize(

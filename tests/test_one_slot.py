@@ -13,13 +13,22 @@ from fake_server import FakeServer, Reply, Say, Stall
 from remembered import GOOD, a_job, note_files, spool
 from stage_cli import Place, model_of, new_place
 
-from ogcode.agent.durable import Lock, make_folder
+from ogcode.agent.durable import Lock
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import jobs
 from ogcode.agent.model import Delayed, Delta, Options, Text
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.models.slot import Awaiting, SlotTaken, Spare, at_work, has_one_slot
+from ogcode.agent.models.slot import (
+    Awaiting,
+    SlotTaken,
+    Spare,
+    all_at_work,
+    at_work,
+    base_here,
+    has_one_slot,
+    meeting_place,
+)
 from ogcode.agent.root import find_root
 from ogcode.agent.turn import Message
 
@@ -215,8 +224,8 @@ class Waiting:
 
     @property
     def locks(self) -> Path:
-        make_folder(self.memory.root.locks)
-        return self.memory.root.locks
+        base = base_here("openai/fake", environ=self.place.environ, api_base="")
+        return meeting_place(self.place.home, base, otherwise=Path("none"))
 
     @property
     def asked(self) -> bool:
@@ -268,3 +277,30 @@ async def test_a_scribe_asks_nothing_while_somebody_works_and_writes_without_a_m
     assert await asyncio.to_thread(scribe.wait, 20) == 0
     assert "Five tries with backoff" in note_files(stage.memory)[0].read_text("utf-8")
     assert not stage.left()
+
+
+async def test_a_scribe_waits_for_a_turn_of_another_repository_that_uses_the_same_server(
+    tmp_path: Path, serve: Serve
+) -> None:
+    stage = waiting(tmp_path, serve, Say(GOOD))
+    other = meeting_place(stage.place.home, "http://127.0.0.1:1/v1", otherwise=Path("none"))
+    model = Awaiting(ScriptedModel("from another repository"), stage.locks)
+    with all_at_work([model]), at_work(other):
+        scribe = stage.start()
+        await until(lambda: stage.asked)
+        assert not stage.server.chats
+        assert not note_files(stage.memory)
+    assert await asyncio.to_thread(scribe.wait, 20) == 0
+    assert len(stage.server.chats) == 1
+
+
+async def test_a_turn_on_another_server_is_not_waited_for(tmp_path: Path, serve: Serve) -> None:
+    stage = waiting(tmp_path, serve, Say(GOOD))
+    with at_work(meeting_place(stage.place.home, "http://127.0.0.1:1/v1", otherwise=Path("none"))):
+        assert await asyncio.to_thread(stage.start().wait, 20) == 0
+    assert len(stage.server.chats) == 1
+
+
+def test_without_a_writable_home_those_of_one_repository_meet(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file where a folder should be")
+    assert meeting_place(tmp_path / "home", "http://x", otherwise=tmp_path / "locks") == tmp_path / "locks"

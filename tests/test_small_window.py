@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from ogcode.agent import tokens
-from ogcode.agent.events import Event, SummedUp, ToolFinished, Warned
+from ogcode.agent.events import Event, Retrying, SummedUp, ToolFinished, Warned
+from ogcode.agent.fit import Scale
 from ogcode.agent.loop import run_turn
-from ogcode.agent.model import Overloaded
+from ogcode.agent.model import ContextOverflow, Overloaded, Truncated
 from ogcode.agent.models.scripted import Reply, ScriptedModel
 from ogcode.agent.tool import tool
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Turn, Verdict
@@ -297,3 +298,61 @@ async def test_after_a_limit_the_next_turn_goes_on_from_the_text_so_far(here: He
     assert 'outcome="limit"' in told
     assert SUMMARY in told
     assert "new/part_0.txt" in told
+
+
+def overfull(times: int, kind: type[ContextOverflow] = ContextOverflow) -> tuple[ScriptedModel, list[int]]:
+    """Script a server whose window is smaller than it says: it refuses the request behind the sixth result."""
+    sizes = list[int]()
+
+    def answer(messages: Sequence[Message]) -> Reply:
+        results = sum(message.role == "tool" for message in messages)
+        if results < 6:
+            return ToolCall("", "lines", json.dumps({"number": results}))
+        sizes.append(sum(len(message.content) for message in messages))
+        return kind("the request is larger than its window") if len(sizes) <= times else "all read"
+
+    return ScriptedModel(*[answer] * 20, window=32_768), sizes
+
+
+@tool(effect="read")
+async def lines(number: int) -> str:
+    """Give many lines."""
+    return f"line {number} of the file\n" * 200
+
+
+async def test_a_request_that_the_server_finds_too_large_is_made_again_with_less_of_the_turn() -> None:
+    model, sizes = overfull(times=2)
+    events: list[Event] = []
+    opening = Opening("system text", REQUEST)
+    turn = await run_turn(opening, model=model, tools=(lines,), emit=events.append, approve=yes, limits=FREE)
+    assert (turn.outcome, turn.answer) == ("done", "all read")
+    assert sizes[0] > sizes[1] > sizes[2]
+    assert all(REQUEST in asked[1].content for asked in model.asked)
+    assert sum(isinstance(event, Retrying) for event in events) == 2
+
+
+@pytest.mark.parametrize(("times", "kind", "asked"), [(9, ContextOverflow, 3), (9, Truncated, 1)])
+async def test_what_stays_too_large_or_was_cut_silently_ends_the_turn(
+    times: int, kind: type[ContextOverflow], asked: int
+) -> None:
+    model, sizes = overfull(times, kind)
+    opening = Opening("system text", REQUEST)
+    with pytest.raises(ContextOverflow, match="larger than its window"):
+        await run_turn(opening, model=model, tools=(lines,), emit=lambda _: None, approve=yes, limits=FREE)
+    assert len(sizes) == asked
+
+
+async def test_thoughts_have_room_of_their_own() -> None:
+    class Thinker(ScriptedModel):
+        thinks = True
+
+    largest = dict[type, int]()
+    for kind in (ScriptedModel, Thinker):
+        calls = [ToolCall("", "lines", json.dumps({"number": number})) for number in range(12)]
+        model = kind(*calls, "done", window=WINDOW)
+        turn = await run_turn(
+            Opening("system text", REQUEST), model=model, tools=(lines,), emit=lambda _: None, approve=yes, limits=FREE
+        )
+        assert turn.outcome == "done"
+        largest[kind] = max(map(Scale([]).weight, model.asked))
+    assert largest[Thinker] <= WINDOW - RESERVE - WINDOW // 8 < largest[ScriptedModel] <= WINDOW - RESERVE

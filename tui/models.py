@@ -1,8 +1,10 @@
 """The models that are asked here: the session's, and the librarian's where the settings name another."""
 
+from pathlib import Path
+
 from ogcode.agent.model import Model
 from ogcode.agent.models.choice import open_model
-from ogcode.agent.models.slot import Awaiting, base_here
+from ogcode.agent.models.slot import Awaiting, base_here, meeting_place
 from ogcode.tui.place import Here
 
 
@@ -19,8 +21,18 @@ async def model_here(here: Here, name: str) -> Model:
         num_ctx=here.config.num_ctx,
         prices_cache=here.home / "prices.json",
     )
-    local = base_here(model.name, environ=here.environ, api_base=here.config.api_base)
-    return Awaiting(model, here.root.locks) if local else model
+    locks = locks_here(here, model.name)
+    return Awaiting(model, locks) if locks else model
+
+
+def locks_here(here: Here, name: str) -> Path | None:
+    """Find where those meet who use a server of this machine; None where a model has none.
+
+    Raises:
+        ModelError: its address is none.
+    """
+    local = base_here(name, environ=here.environ, api_base=here.config.api_base)
+    return meeting_place(here.home, local, otherwise=here.root.locks) if local else None
 
 
 async def librarian_here(here: Here, model: Model) -> Model | None:

@@ -7,10 +7,10 @@ from contextlib import aclosing
 from urllib.parse import urlunsplit
 
 from ogcode.agent.arguments import shown
-from ogcode.agent.fit import size
+from ogcode.agent.fit import longest, size
 from ogcode.agent.model import Broken, Delta, Options, Prices, ToolSpec
 from ogcode.agent.models.blocks import Blocks
-from ogcode.agent.models.form import Form, longest
+from ogcode.agent.models.form import Form
 from ogcode.agent.models.textual import written
 from ogcode.agent.models.wire import Wire, address_of
 from ogcode.agent.turn import Message
@@ -21,7 +21,7 @@ WINDOW = 200_000
 """Where the table does not know the model."""
 MOST = 32_000
 """Tokens of an answer, where the table does not know the model."""
-NEWEST = frozenset(("thinks", "adaptive", "effort", "schema", "unsampled"))
+NEWEST = frozenset(("thinks", "adaptive", "effort", "schema", "unsampled", "sees"))
 """What a model that the table does not know yet is taken for; what it rejects is left out."""
 
 _BUDGET = {"low": 2048, "medium": 8192, "high": 16_384}
@@ -49,10 +49,12 @@ class Anthropic:
         self.name = name
         self.window = window
         self.prices = prices
+        self.sees = "sees" in traits
         self._wire = wire
         self._id = id
         self._most = most
         self._traits = traits
+        self.thinks = "always" in traits
         self._form = Form(_OPTIONAL)
 
     async def stream(
@@ -93,7 +95,7 @@ class Anthropic:
     def _body(self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: Options) -> dict[str, object]:
         system = "\n\n".join(message.content for message in messages if message.role == "system")
         room = max(self.window // 8, self.window - size(messages, tools))
-        wanted = longest(options.max_output, self.window, thinks="always" in self._traits)
+        wanted = longest(options.max_output, self.window, thinks=self.thinks)
         most = min(wanted or self._most, self._most, room)
         said = _said(messages if tools else written(messages, ()))  # calls of tools that are not offered are refused
         body: dict[str, object] = {"model": self._id, "max_tokens": most, "stream": True}
@@ -162,8 +164,6 @@ def _said(messages: Sequence[Message]) -> list[dict[str, object]]:
 
 
 def _blocks(message: Message) -> list[Block]:
-    if message.role == "tool":
-        return [{"type": "tool_result", "tool_use_id": message.call_id, "content": message.content}]
     pictures: list[Block] = [
         {
             "type": "image",
@@ -171,6 +171,9 @@ def _blocks(message: Message) -> list[Block]:
         }
         for image in message.images
     ]
+    if message.role == "tool":
+        content = [{"type": "text", "text": message.content}, *pictures] if pictures else message.content
+        return [{"type": "tool_result", "tool_use_id": message.call_id, "content": content}]
     calls: list[Block] = [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": shown(call.arguments)} for call in message.calls
     ]

@@ -1,6 +1,6 @@
 """A model around another: what stays the same."""
 
-from ogcode.agent.model import Model, Prices
+from ogcode.agent.model import Model, Prices, sees, thinks
 
 
 class Around:
@@ -17,6 +17,14 @@ class Around:
     def enforces(self) -> bool:
         """Whether answers can be made to follow a schema; a model that does not say so can't."""
         return getattr(self._model, "enforces", False) is True
+
+    @property
+    def sees(self) -> bool:
+        return sees(self._model)
+
+    @property
+    def thinks(self) -> bool:
+        return thinks(self._model)
 
     @property
     def window(self) -> int:

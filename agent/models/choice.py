@@ -106,6 +106,11 @@ async def open_model(
     return client if name.startswith("scripted/") else steadied(client, attempts=attempts, longest=longest)
 
 
+def names_cost(name: str) -> bool:
+    """Tell whether a provider says itself what a request cost."""
+    return name.startswith("openrouter/")
+
+
 def steadied(client: Model, *, attempts: int = 4, longest: float = 60.0) -> Model:
     """Put around a client what makes its calls calls, however they come, and what asks it again."""
     from ogcode.agent.models.patient import Patient
@@ -136,10 +141,10 @@ async def open_client(
     if provider in ("ollama", "ollama_chat"):
         return Thinking(await _ollama(bare, environ, num_ctx))
     if provider == "openai" or provider in OPENAI_LIKE:
-        return Thinking(await _openai(provider, bare, environ, api_base, prices_cache))
+        return Thinking(await _openai(provider, bare, environ, api_base, prices_cache, num_ctx=num_ctx))
     if provider == "anthropic":
         return _anthropic(bare, environ, prices_cache)
-    return _lite(name, api_base, prices_cache)
+    return _lite(name, environ, api_base, prices_cache)
 
 
 async def _first_of(base: str, environ: Mapping[str, str], seconds: float) -> str:
@@ -151,6 +156,7 @@ async def _first_of(base: str, environ: Mapping[str, str], seconds: float) -> st
         model="openai",
         key=environ.get("OPENAI_API_KEY", ""),
         advice="check OPENAI_BASE_URL, or unset it",
+        login="check OPENAI_API_KEY",
     )
     names = [str(entry["id"]) for entry in await listed_by(wire, seconds=seconds) if entry.get("id")]
     for name in names:
@@ -166,11 +172,14 @@ async def _ollama(bare: str, environ: Mapping[str, str], num_ctx: int) -> Model:
 
     name = f"ollama/{bare}"
     advice = "start it with `ollama serve`, or set OLLAMA_HOST to where it runs"
-    wire = Wire(base_of(environ.get("OLLAMA_HOST", "")), model=name, advice=advice)
+    login = "sign in where Ollama runs, with `ollama signin`"
+    wire = Wire(base_of(environ.get("OLLAMA_HOST", "")), model=name, advice=advice, login=login)
     return await open_ollama(name, wire, id=bare, num_ctx=num_ctx)
 
 
-async def _openai(provider: str, bare: str, environ: Mapping[str, str], api_base: str, cache: Path | None) -> Model:
+async def _openai(
+    provider: str, bare: str, environ: Mapping[str, str], api_base: str, cache: Path | None, *, num_ctx: int
+) -> Model:
     from ogcode.agent.models.openai import OFFICIAL, WINDOW, OpenAI, base_of, window_of
     from ogcode.agent.models.prices import listed
     from ogcode.agent.models.wire import Wire
@@ -182,16 +191,16 @@ async def _openai(provider: str, bare: str, environ: Mapping[str, str], api_base
     key = environ.get(variable, "")
     if base == known_base and not key:
         raise Unauthorized(f"{name} needs a key; set {variable}, or name another model with --model")
-    wire = Wire(
-        base, model=name, key=key, advice="check OPENAI_BASE_URL" if own else "check the network and HTTPS_PROXY"
-    )
+    advice = "check OPENAI_BASE_URL" if own else "check the network and HTTPS_PROXY"
+    wire = Wire(base, model=name, key=key, advice=advice, login=f"{'check' if key else 'set'} {variable}")
     known = listed(name, cache=cache)
     window = known.window if known else None
     if base != known_base or window is None:
-        window = await window_of(wire, bare) or window
+        window = await window_of(wire, bare) or window or (num_ctx if base != known_base else None)
     prices = known.prices if known and base == known_base else None
     thinks = known is not None and "thinks" in known.traits
-    return OpenAI(name, wire, id=bare, window=window or WINDOW, prices=prices, thinks=thinks)
+    sees = known is not None and "sees" in known.traits
+    return OpenAI(name, wire, id=bare, window=window or WINDOW, prices=prices, thinks=thinks, sees=sees)
 
 
 def _anthropic(bare: str, environ: Mapping[str, str], cache: Path | None) -> Model:
@@ -205,7 +214,9 @@ def _anthropic(bare: str, environ: Mapping[str, str], cache: Path | None) -> Mod
     if base == OFFICIAL and not key:
         raise Unauthorized(f"{name} needs a key; set ANTHROPIC_API_KEY, or name another model with --model")
     advice = "check the network and HTTPS_PROXY" if base == OFFICIAL else "check ANTHROPIC_BASE_URL"
-    wire = Wire(base, model=name, key=key, headers=HEADERS | ({"x-api-key": key} if key else {}), advice=advice)
+    headers = HEADERS | ({"x-api-key": key} if key else {})
+    login = f"{'check' if key else 'set'} ANTHROPIC_API_KEY"
+    wire = Wire(base, model=name, key=key, headers=headers, advice=advice, login=login)
     known = listed(name, cache=cache)
     return Anthropic(
         name,
@@ -214,11 +225,11 @@ def _anthropic(bare: str, environ: Mapping[str, str], cache: Path | None) -> Mod
         window=(known and known.window) or WINDOW,
         prices=known.prices if known and base == OFFICIAL else None,
         most=(known and known.most) or MOST,
-        traits=known.traits if known else NEWEST,
+        traits=known.traits if known else NEWEST if base == OFFICIAL else NEWEST - {"sees"},
     )
 
 
-def _lite(name: str, api_base: str, cache: Path | None) -> Model:
+def _lite(name: str, environ: Mapping[str, str], api_base: str, cache: Path | None) -> Model:
     from ogcode.agent.models.lite import Lite, warm
     from ogcode.agent.models.openai import WINDOW
     from ogcode.agent.models.prices import listed, providers, table_file
@@ -231,6 +242,9 @@ def _lite(name: str, api_base: str, cache: Path | None) -> Model:
             f"{name}: there is no provider '{provider}'; write ollama/NAME, openai/NAME (with OPENAI_BASE_URL "
             "for a server of your own), anthropic/NAME, gemini/NAME, or another provider of litellm"
         )
+    keys = [key for key, model in {**KEYS, "GOOGLE_API_KEY": "gemini/"}.items() if model.startswith(f"{provider}/")]
+    if keys and not api_base and not any(map(environ.get, keys)):
+        raise Unauthorized(f"{name} needs a key; set {keys[0]}, or name another model with --model")
     warm()
     known = listed(name, cache=cache)
     return Lite(
@@ -238,7 +252,7 @@ def _lite(name: str, api_base: str, cache: Path | None) -> Model:
         window=(known and known.window) or WINDOW,
         prices=known.prices if known else None,
         api_base=api_base,
-        thinks=known is not None and "thinks" in known.traits,
+        traits=known.traits if known else frozenset(),
     )
 
 
@@ -248,6 +262,7 @@ def _prefixless(name: str, cache: Path | None) -> str:
     likely = [
         f"{prefix}/{name}" for prefix in ("openai", "anthropic", "gemini") if listed(f"{prefix}/{name}", cache=cache)
     ]
+    likely += [f"ollama/{name}"] if ":" in name and "/" not in name else []
     meant = f"did you mean {likely[0]}? Write" if likely else "write"
     return (
         f"'{name}' names no provider; {meant} ollama/NAME, openai/NAME (any OpenAI-compatible server with "

@@ -5,9 +5,6 @@ from contextlib import aclosing
 
 from ogcode.agent.model import Delayed, Delta, Refused
 
-THOUGHT = 8192
-"""Tokens that a model which thinks unasked gets on top of a bound: its thoughts count as its answer."""
-
 Body = dict[str, object]
 Answer = Callable[[Body], AsyncGenerator[Delta]]
 
@@ -48,8 +45,3 @@ class Form:
 
     def _means(self, key: str, said: str) -> bool:
         return any(word in said for word in (key, *self._optional[key]))
-
-
-def longest(most: int | None, window: int, *, thinks: bool) -> int | None:
-    """Bound an answer, thoughts included; None leaves it to the provider."""
-    return most if most is None or not thinks else most + min(THOUGHT, window // 8)

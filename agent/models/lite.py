@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from types import ModuleType
 from typing import Any
 
+from ogcode.agent.fit import longest
 from ogcode.agent.model import (
     Broken,
     ContextOverflow,
@@ -20,23 +21,30 @@ from ogcode.agent.model import (
     Prices,
     Refused,
     ToolSpec,
+    Unauthorized,
 )
 from ogcode.agent.models.chunks import Assembly, messages_of, tools_of
-from ogcode.agent.models.form import longest
 from ogcode.agent.models.openai import asked_of
-from ogcode.agent.models.refusal import quoted, refusal, wait_of
+from ogcode.agent.models.refusal import lacks_key, quoted, refusal, wait_of
 from ogcode.agent.turn import Message
 
 
 class Lite:
     def __init__(
-        self, name: str, *, window: int, prices: Prices | None = None, api_base: str = "", thinks: bool = False
+        self,
+        name: str,
+        *,
+        window: int,
+        prices: Prices | None = None,
+        api_base: str = "",
+        traits: frozenset[str] = frozenset(),
     ) -> None:
         self.name = name
         self.window = window
         self.prices = prices
         self._api_base = api_base
-        self._thinks = thinks
+        self.sees = "sees" in traits
+        self.thinks = "thinks" in traits
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, options: Options
@@ -46,7 +54,7 @@ class Lite:
 
         given: dict[str, object] = {
             "tools": tools_of(tools) or None,
-            "max_tokens": longest(options.max_output, self.window, thinks=self._thinks),
+            "max_tokens": longest(options.max_output, self.window, thinks=self.thinks),
             "temperature": options.temperature,
             "api_base": self._api_base or None,
             **asked_of(options),
@@ -77,8 +85,10 @@ class Lite:
             yield delta
 
     def _translated(self, error: Exception) -> ModelError:
-        text = str(error).rpartition("Exception - ")[2].removeprefix("litellm.")
+        text = str(error).rpartition("Exception - ")[2].removeprefix("litellm.").partition("Traceback (most recent")[0]
         place = self.name.partition("/")[0]
+        if lacks_key(text):
+            return Unauthorized(f"{self.name} needs a key ({quoted(text)})")
         match type(error).__name__:
             case "ContextWindowExceededError":
                 return ContextOverflow(
@@ -130,4 +140,5 @@ def load() -> ModuleType:
     litellm.modify_params = True  # leaves out what a model would refuse: thinking, in a history without its signatures
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    return litellm
+    loaded: ModuleType = litellm
+    return loaded

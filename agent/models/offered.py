@@ -102,7 +102,13 @@ async def _ollama(host: str, seconds: float) -> list[Offered | Silent]:
 async def _server(base: str, key: str, seconds: float) -> list[Offered | Silent]:
     place = base
     try:
-        wire = Wire(server_base_of(base), model="openai", key=key, advice="check OPENAI_BASE_URL, or unset it")
+        wire = Wire(
+            server_base_of(base),
+            model="openai",
+            key=key,
+            advice="check OPENAI_BASE_URL, or unset it",
+            login="check OPENAI_API_KEY",
+        )
         place = wire.place
         entries = await listed_by(wire, seconds=seconds)
     except ModelError as error:

@@ -10,7 +10,6 @@ from contextlib import aclosing
 from ogcode.agent.arguments import shown
 from ogcode.agent.model import (
     Broken,
-    ContextOverflow,
     Delayed,
     Delta,
     Effort,
@@ -25,8 +24,9 @@ from ogcode.agent.model import (
     Refused,
     Text,
     ToolSpec,
+    Truncated,
 )
-from ogcode.agent.models.chunks import count, tools_of
+from ogcode.agent.models.chunks import count, said_apart, tools_of
 from ogcode.agent.models.installed import Ability, Thinking, ability, context_in, loaded, missing
 from ogcode.agent.models.wire import Wire
 from ogcode.agent.turn import Message, ToolCall, Usage
@@ -67,6 +67,7 @@ class Ollama:
         self._wire = wire
         self._id = id
         self._able = able
+        self.sees = able.vision is True
         self._now = now
         self._answered = -FRESH
         self._misread = 0
@@ -123,7 +124,7 @@ class Ollama:
             chosen["temperature"] = round((options.temperature or 0.0) + 0.3 * self._misread, 2)
         body: dict[str, object] = {
             "model": self._id,
-            "messages": [_message(message) for message in messages],
+            "messages": [_message(message) for message in said_apart(messages)],
             "stream": True,
             "keep_alive": KEEP,
             "options": chosen,
@@ -177,7 +178,7 @@ class Ollama:
             return
         full = least > evaluated and (least > self.window or evaluated >= self.window * 0.95)
         if full or (evaluated in _CUTS and evaluated < self.window and likely > evaluated):
-            raise ContextOverflow(
+            raise Truncated(
                 f"{self.name}: Ollama cut the request (about {likely:,} tokens) to {evaluated:,}; num_ctx is "
                 f"{self._num_ctx}: give it a larger one, or raise OLLAMA_CONTEXT_LENGTH where Ollama runs"
             )

@@ -5,9 +5,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from urllib.parse import urlunsplit
 
+from ogcode.agent.fit import longest
 from ogcode.agent.model import Broken, Delta, ModelError, NoSuchModel, Options, Prices, Refused, ToolSpec
 from ogcode.agent.models.chunks import SAID_ALOUD, UNSAID, Assembly, count, messages_of, tools_of
-from ogcode.agent.models.form import Form, longest
+from ogcode.agent.models.form import Form
 from ogcode.agent.models.wire import CONNECT, Wire, address_of
 from ogcode.agent.turn import Message
 
@@ -38,13 +39,15 @@ class OpenAI:
         window: int = WINDOW,
         prices: Prices | None = None,
         thinks: bool = False,
+        sees: bool = False,
     ) -> None:
         self.name = name
+        self.sees = sees
         self.window = window
         self.prices = prices
         self._wire = wire
         self._id = id
-        self._thinks = thinks
+        self.thinks = thinks
         self.enforces = wire.base != OFFICIAL
         """A server of one's own can; the official one asks more of a schema, and all its models have tools."""
         self._form = Form(_OPTIONAL)
@@ -114,11 +117,11 @@ class OpenAI:
         }
         if tools:
             body["tools"] = tools_of(tools)
-        if most := longest(options.max_output, self.window, thinks=self._thinks):
+        if most := longest(options.max_output, self.window, thinks=self.thinks):
             body[bound] = most
         if options.temperature is not None:
             body["temperature"] = options.temperature
-        if self._thinks and options.role != "agent":  # a note's few tokens would all go on thoughts
+        if self.thinks and options.role != "agent":  # a note's few tokens would all go on thoughts
             options = replace(options, effort=options.effort or "low")
         if tools and self.name.startswith("openrouter/anthropic/"):  # the others' caches need not be told
             body |= _marked(said)
@@ -210,8 +213,13 @@ async def listed_by(wire: Wire, *, seconds: float = CONNECT) -> list[dict[str, o
     Raises:
         ModelError: it does not answer, or not with a list.
     """
-    found = await wire.fetch("/models", seconds=seconds)
+    try:
+        found = await wire.fetch("/models", seconds=seconds)
+    except NoSuchModel:  # it has no such page
+        found = None
     entries = found.get("data") if isinstance(found, dict) else None
     if not isinstance(entries, list):
-        raise NoSuchModel(f"{wire.model}: {wire.place} gives no list of its models; name one with --model")
+        raise NoSuchModel(
+            f"{wire.model}: {wire.place} gives no list of its models; check the address, or name one with --model"
+        )
     return [entry for entry in entries if isinstance(entry, dict)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from ogcode.agent.model import Prices
 
 TABLE = "model_prices_and_context_window_backup.json"
-FORMAT = 2
+FORMAT = 3
 """Of the cache; counted up when its rows change."""
 TRAITS = {
     "thinks": "supports_reasoning",
@@ -20,6 +20,7 @@ TRAITS = {
     "effort": "supports_output_config",
     "schema": "supports_native_structured_output",
     "unsampled": "supports_sampling_params",
+    "sees": "supports_vision",
 }
 """What is kept of a model's abilities, by the table's word for it; `unsampled` is one that refuses a temperature."""
 

@@ -4,14 +4,17 @@ import json
 import re
 from collections.abc import AsyncGenerator, Sequence
 
+from ogcode.agent.arguments import fits, fitting
 from ogcode.agent.fit import size
 from ogcode.agent.model import Delta, Finished, Options, Restarted, Text, ToolSpec
 from ogcode.agent.models.around import Around
-from ogcode.agent.models.shapes import SPECIAL, Call, leading, may_be_calls, may_be_closed, named_in
+from ogcode.agent.models.shapes import SPECIAL, Call, leading, may_be_calls, may_be_closed, named_in, next_in
 from ogcode.agent.turn import Message, ToolCall, Usage
 
 _SPECIAL = "|".join(map(re.escape, SPECIAL))
 _LONGEST = max(map(len, SPECIAL))
+_LONGEST_NAME = 64
+"""Characters; providers take no longer ones."""
 _FENCES = r"(?m)^[ \t]*(?:```|~~~)"
 _INTRODUCED = r"(?:\A|\n|[.:!?…]\s)[ \t]*\Z"
 _ABOUT = (
@@ -55,6 +58,8 @@ class Recovering(Around):
                     text, shown, native = "", 0, False
                 case Finished(reason, _) if shown < len(text):
                     found = calls_in(text, tools, messages) if reason == "stop" and not native else ()
+                    if not found and reason == "stop" and not native and not shown:
+                        found = misnamed_in(text, tools, messages)
                     for call in found:
                         yield call
                     if not found and (reason == "stop" or not re.match(_SPECIAL, text[shown:].lstrip())):
@@ -73,7 +78,36 @@ def calls_in(text: str, tools: Sequence[ToolSpec], messages: Sequence[Message] =
     """
     start = _start(text)
     found, rest = leading(text[start:])
-    return () if rest and found else _accepted(text, start, found, tools, messages)
+    if rest and found:
+        return _unread(rest, found, tools, messages) if not start else ()
+    return _accepted(text, start, found, tools, messages)
+
+
+def misnamed_in(text: str, tools: Sequence[ToolSpec], messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """Read an answer that is nothing but calls, one of a tool that is not there: that one, for the model to be told.
+
+    It must be what a tool takes that is there; and once in a turn is enough: who says it again means it as an answer.
+    """
+    names = {spec.name for spec in tools}
+    found, rest = leading(text)
+    wrong = next((call for call in found if call[0] not in names), None)
+    asked = any(call.name not in names for message in messages for call in message.calls)
+    quoted = any(text.strip() in each.content for each in messages if each.role in ("user", "tool"))
+    if rest or wrong is None or asked or quoted or not fitting(wrong[1], tools):
+        return ()
+    name = re.sub(r"[^\w-]", "_", wrong[0], flags=re.ASCII)[:_LONGEST_NAME] or "unnamed"
+    return (ToolCall("call_1", name, json.dumps(wrong[1], ensure_ascii=False)),)
+
+
+def _unread(
+    rest: str, found: Sequence[Call], tools: Sequence[ToolSpec], messages: Sequence[Message]
+) -> tuple[ToolCall, ...]:
+    """Give the call that can't be read and follows others, for the model to be told; none of them runs."""
+    name, names = next_in(rest), {spec.name for spec in tools}
+    quoted = any(rest in each.content for each in messages if each.role in ("user", "tool"))
+    if name not in names or quoted or any(each not in names for each, _ in found):
+        return ()
+    return (ToolCall("call_1", name, rest),)
 
 
 def before_nonsense(text: str, tools: Sequence[ToolSpec], messages: Sequence[Message] = ()) -> tuple[ToolCall, ...]:
@@ -136,7 +170,4 @@ def _introduction(prose: str) -> str:
 
 def _fits(call: Call, tools: Sequence[ToolSpec]) -> bool:
     name, given = call
-    parameters = next(spec.parameters for spec in tools if spec.name == name)
-    known, needed = parameters.get("properties"), parameters.get("required")
-    lacking = set(needed if isinstance(needed, list) else ()) - given.keys()
-    return not lacking and isinstance(known, dict) and given.keys() <= known.keys()
+    return any(fits(given, spec) for spec in tools if spec.name == name)

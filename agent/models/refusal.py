@@ -44,20 +44,26 @@ _NO_MODEL = re.compile(
 _NO_KEY = re.compile(
     r"invalid_api_key|(incorrect|invalid) api key|api key not valid|api key .{0,20}missing", re.IGNORECASE
 )
+_LACKS_KEY = re.compile(r"missing (credentials|.{0,20}api key)|no api key", re.IGNORECASE)
 _NO_CREDIT = re.compile(
     r"insufficient_quota|insufficient (balance|credit)|credit balance is too low|check your plan|out of credits",
     re.IGNORECASE,
 )
+LOGIN = "check the provider's API key variable"
+"""What to do where a key is refused and nobody knows more."""
+
 _SECRET = re.compile(r"\b(sk|gsk|pk|xai|rk)[-_][\w*.-]{6,}|AIza[\w-]{10,}|Bearer\s+\S+", re.IGNORECASE)
 
 
-def refusal(status: int, text: str, *, model: str, place: str, retry_after: float | None = None) -> ModelError:
+def refusal(
+    status: int, text: str, *, model: str, place: str, retry_after: float | None = None, login: str = LOGIN
+) -> ModelError:
     """Name what a status and the server's words mean, in one sentence for the user."""
     said = f" ({words})" if (words := quoted(text)) else ""
     if _NO_TOOLS.search(text):
         return NoToolSupport(f"{model} can't call tools{said}; choose a model that can with --model")
     if status in (401, 403) or (status == HTTPStatus.BAD_REQUEST and _NO_KEY.search(text)):
-        return Unauthorized(f"{model}: {place} refused the key{said}; check the provider's API key variable")
+        return Unauthorized(f"{model}: {place} refused the key{said}; {login}")
     if status == HTTPStatus.NOT_FOUND or (status in (400, 422) and _NO_MODEL.search(text)):
         return NoSuchModel(f"{model}: {place} does not know this model{said}; check its name and the API base")
     if status == HTTPStatus.PAYMENT_REQUIRED or (status in (400, 429) and _NO_CREDIT.search(text)):
@@ -73,19 +79,24 @@ def refusal(status: int, text: str, *, model: str, place: str, retry_after: floa
     )
 
 
-def complaint(error: object, *, model: str, place: str) -> ModelError:
+def lacks_key(text: str) -> bool:
+    """Tell whether a client complains that it was given no key."""
+    return bool(_LACKS_KEY.search(text))
+
+
+def complaint(error: object, *, model: str, place: str, login: str = LOGIN) -> ModelError:
     """Name what an error object inside a stream that began well means."""
     text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, int | str) and str(code).isdigit() and int(code) >= HTTPStatus.BAD_REQUEST:
-        return refusal(int(code), text, model=model, place=place)
+        return refusal(int(code), text, model=model, place=place, login=login)
     for words, status in (
         ("rate_limit|too many requests", 429),
         ("overloaded|server_error|api_error|unavailable", 503),
     ):
         if re.search(words, text, re.IGNORECASE):
             return refusal(status, text, model=model, place=place)
-    found = refusal(HTTPStatus.BAD_REQUEST, text, model=model, place=place)
+    found = refusal(HTTPStatus.BAD_REQUEST, text, model=model, place=place, login=login)
     if not isinstance(found, Refused) or "invalid_request" in text:
         return found
     return Broken(f"{model}: {place} broke off its answer ({quoted(text)}); try again")

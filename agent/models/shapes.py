@@ -71,6 +71,7 @@ _BROKEN = (
     r"(?:<(tool_call|function_call)>|\[TOOL_CALLS\]|<\|python_tag\|>)\s*"
     r"""(?P<json>\[?\s*\{\s*["']name["']\s*:\s*["'](?P<name>[\w.-]+)["']\s*,\s*["'](?:arguments|parameters)["']\s*:)"""
 )
+_NEXT = r"""\{\s*["']name["']\s*:\s*["']([\w.-]+)["']\s*,\s*["'](?:arguments|parameters)["']\s*:"""
 _STOP = r"(?:\s|</tool_call>|<\|(?:im_end|eot_id|eom_id|end|endoftext|call|return)\|>|</s>|<｜end▁of▁sentence｜>)+\Z"
 """What may be left of a model's own way to end."""
 
@@ -115,6 +116,12 @@ def named_in(text: str) -> str:
     if not found or (found[1] and f"</{found[1]}>" in text and not text.endswith(f"</{found[1]}>")):
         return ""
     return "" if _value(text[found.start("json") :], "") else found["name"]
+
+
+def next_in(rest: str) -> str:
+    """Name the tool that what follows a call calls as JSON which can't be read; empty where it is something else."""
+    found = re.match(_NEXT, rest)
+    return "" if not found or _value(rest, "") else found[1]
 
 
 def _any(text: str, closer: str = "") -> Found | None:

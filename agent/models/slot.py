@@ -1,15 +1,19 @@
-"""A local model that serves one request at a time: who works goes first, whoever writes notes gives way."""
+"""A local model that serves one request at a time: who works goes first, whoever writes notes gives way.
+
+Those who use a server meet in a folder of the user's, whatever repository they work in.
+"""
 
 import asyncio
 import itertools
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ogcode.agent.durable import Lock
+from ogcode.agent.durable import Lock, make_folder
 from ogcode.agent.model import Delayed, Delta, Model, Options, ToolSpec
 from ogcode.agent.models import installed, openai
 from ogcode.agent.models.around import Around
@@ -30,9 +34,28 @@ class SlotTaken(Exception):
     """Somebody was at work until the time was up."""
 
 
+def meeting_place(home: Path, base: str, *, otherwise: Path) -> Path:
+    """Give the folder of those who use a server; without a writable home only this repository's are met."""
+    place = home / "locks" / sha256(base.encode()).hexdigest()[:16]
+    try:
+        make_folder(place)
+    except OSError:
+        return otherwise
+    return place
+
+
+@contextmanager
+def all_at_work(models: Iterable[Model]) -> Iterator[None]:
+    """Let others know that a turn runs on models of this machine."""
+    with ExitStack() as claims:
+        for locks in {each.locks for each in models if isinstance(each, Awaiting)}:
+            claims.enter_context(at_work(locks))
+        yield
+
+
 @contextmanager
 def at_work(locks: Path) -> Iterator[None]:
-    """Let others of this folder know that a turn runs, from its first request to its last and all in between."""
+    """Let others know that a turn runs, from its first request to its last and all in between."""
     claim: Lock | None = None
     if os.path.isdir(locks) and not any(os.path.islink(place) for place in (locks, locks.parent)):  # noqa: PTH112, PTH114  # of another user, too
         names = (f"{_WORK}{os.getpid()}-{time.monotonic_ns()}-{number}" for number in itertools.count())
@@ -51,6 +74,7 @@ class Awaiting(Around):
 
     def __init__(self, model: Model, locks: Path) -> None:
         super().__init__(model)
+        self.locks = locks
         self._slot = locks / _SLOT
 
     async def stream(

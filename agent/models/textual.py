@@ -90,8 +90,9 @@ def written(messages: Sequence[Message], tools: Sequence[ToolSpec], *, enforced:
         if said.role == "system" and tools:
             said = replace(said, content=f"{said.content}\n\n{_offer(tools, enforced=enforced)}".lstrip())
         if told and told[-1].role == said.role:  # many templates refuse two in a row
-            joined = f"{told[-1].content}\n\n{said.content}"
-            said = replace(told.pop(), content=joined, images=(*told[-1].images, *said.images))
+            before = told.pop()
+            joined = f"{before.content}\n\n{said.content}"
+            said = replace(before, content=joined, images=(*before.images, *said.images))
         told.append(said)
     return tuple(told)
 
@@ -123,7 +124,7 @@ def _offer(tools: Sequence[ToolSpec], *, enforced: bool) -> str:
 def _plain(message: Message, *, enforced: bool) -> Message:
     if message.role == "tool":
         result = message.content.replace("</tool_response", "<\\/tool_response")
-        return Message("user", f"<tool_response>\n{result}\n</tool_response>")
+        return Message("user", f"<tool_response>\n{result}\n</tool_response>", images=message.images)
     if not message.calls:
         return message
     calls = [_call(call, enforced=enforced) for call in message.calls]

@@ -2,15 +2,17 @@
 
 import ipaddress
 import json
+import sys
 from asyncio import AbstractEventLoop, get_running_loop, timeout
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
+from time import monotonic
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from ogcode.agent.model import Broken, ModelError, Refused
-from ogcode.agent.models.refusal import complaint, quoted, refusal, wait_of
+from ogcode.agent.models.refusal import LOGIN, complaint, quoted, refusal, wait_of
 
 if TYPE_CHECKING:
     import httpx
@@ -22,6 +24,8 @@ LONGEST = 64_000_000
 """Bytes of one line of a stream."""
 MOST = 64_000
 """Characters of an error's body that are read."""
+UNUSED = ("httpx._main", "httpcore._async.http2", "httpcore._sync.http2")
+"""What httpx loads where it finds it: a command line in colour and HTTP/2, more than all the rest."""
 SECRET = 8
 """Characters of the shortest key that is worth hiding."""
 DRAIN = 0.05
@@ -55,9 +59,13 @@ class Wire:
         key: str = "",
         headers: Mapping[str, str] | None = None,
         advice: str = "check the API base",
+        login: str = LOGIN,
         idle: float = IDLE,
     ) -> None:
-        """`headers` are those that carry the key and what else the endpoint wants; without them it is a bearer's."""
+        """`headers` are those that carry the key and what else the endpoint wants; without them it is a bearer's.
+
+        `advice` is for an endpoint that can't be reached, `login` for a key that is refused.
+        """
         try:
             parts = urlsplit(base)
         except ValueError as error:
@@ -71,6 +79,7 @@ class Wire:
         self._headers = {"accept-encoding": "identity", **headers}
         self._key = key
         self._advice = advice
+        self._login = login
         self._idle = idle
         self._client: tuple[AbstractEventLoop, httpx.AsyncClient] | None = None
 
@@ -80,16 +89,21 @@ class Wire:
         Raises:
             ModelError: the endpoint can't be reached, refuses, or breaks off.
         """
+        _load_httpx()
         import httpx
 
         try:
             async with self._open().stream("POST", self.base + path, content=_encoded(body), headers=_JSON) as response:
                 if response.status_code != httpx.codes.OK:
                     raise await self._refusal(response)
+                heard = monotonic()
                 async with aclosing(_pieces(response)) as pieces, aclosing(_lines(pieces)) as lines:
                     async for line in lines:
                         if line is None:
                             raise Broken(f"{self.model}: {self.place} sent a line of over {LONGEST:,} bytes; try again")
+                        heard = heard if _says_nothing(line) else monotonic()
+                        if (silent := monotonic() - heard) > 2 * self._idle and not is_near(self.host):
+                            raise Broken(f"{self.model}: {self.place} sent no part of an answer for {silent:.0f} s")
                         yield line
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._broken(error) from error
@@ -100,6 +114,7 @@ class Wire:
         Raises:
             ModelError: as for `lines`.
         """
+        _load_httpx()
         import httpx
 
         client = self._open()  # first: to load it takes a while, which is not the endpoint's
@@ -162,7 +177,9 @@ class Wire:
             )
         text = self.hide(text)
         asked = wait_of(response.headers, datetime.now(UTC))
-        return refusal(response.status_code, text, model=self.model, place=self.place, retry_after=asked)
+        return refusal(
+            response.status_code, text, model=self.model, place=self.place, retry_after=asked, login=self._login
+        )
 
     def read(self, text: str) -> dict[str, object]:
         """Read one JSON object of a stream.
@@ -183,7 +200,7 @@ class Wire:
     def complaint(self, error: object) -> ModelError:
         """Name what an error object inside a stream that began well means."""
         told = json.loads(self.hide(json.dumps(error, ensure_ascii=False)))
-        return complaint(told, model=self.model, place=self.place)
+        return complaint(told, model=self.model, place=self.place, login=self._login)
 
     def hide(self, text: str) -> str:
         """Take the key out of a server's words; what stands where none is needed ("x", "none") is no secret."""
@@ -212,6 +229,20 @@ class Wire:
 
 
 _JSON = {"content-type": "application/json"}
+
+
+def _load_httpx() -> None:
+    """Import httpx as if what is unused were not installed; whoever wants HTTP/2 later still gets it."""
+    if "httpx" in sys.modules:
+        return
+    hidden = [name for name in UNUSED if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: an import of it fails
+    try:
+        import httpcore  # noqa: F401  # httpx itself waits with it until there is a client
+        import httpx  # noqa: F401
+    finally:
+        for name in hidden:
+            sys.modules.pop(name, None)
 
 
 def is_loopback(host: str) -> bool:
@@ -246,6 +277,11 @@ async def _pieces(response: "httpx.Response") -> AsyncGenerator[bytes]:
                 async for _ in pieces:
                     pass
         raise
+
+
+def _says_nothing(line: str) -> bool:
+    """Tell what only keeps a connection open from what is part of an answer."""
+    return not line or line.startswith((":", "event:")) or (line.startswith("data:") and '"type": "ping"' in line[:40])
 
 
 async def _lines(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[str | None]:

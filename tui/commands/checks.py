@@ -4,7 +4,8 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Annotated, Literal
 
@@ -12,13 +13,15 @@ from ogcode.agent.events import Event, Waiting
 from ogcode.agent.loop import run_turn
 from ogcode.agent.model import Delta, Model, ModelError, Options, ToolSpec
 from ogcode.agent.models.around import Around
-from ogcode.agent.models.choice import chosen, open_client, steadied
+from ogcode.agent.models.choice import NoModel, chosen, open_client, steadied
 from ogcode.agent.models.offered import loaded_now
 from ogcode.agent.models.slot import at_work
 from ogcode.agent.secrets import scrub
 from ogcode.agent.tool import tool
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Turn, Verdict
+from ogcode.tui.commands.notes import counted
 from ogcode.tui.commands.terminal import answer, answer_json, flat, remark
+from ogcode.tui.models import locks_here
 from ogcode.tui.place import Here, ignored_here
 
 SICK = 1
@@ -42,22 +45,27 @@ def check_up(here: Here, named: str, *, as_json: bool) -> int:
 
     async def run() -> int:
         code = 0
-        for check in _place(here):
-            _show(here, check, as_json=as_json)
-        async for check in _model(here, named):
-            _show(here, check, as_json=as_json)
+        async for check in checks_of(here, named):
+            if as_json:
+                answer_json({"check": check.name, "state": check.state, "said": check.said, **check.facts})
+            else:
+                answer(f"{check.state:8}{check.name}: {check.said}")
             code = SICK if check.state == "failed" else code
         return code
 
     return asyncio.run(run())
 
 
-def _show(here: Here, check: Check, *, as_json: bool) -> None:
-    said = scrub(flat(check.said), here.secrets)
-    if as_json:
-        answer_json({"check": check.name, "state": check.state, "said": said, **check.facts})
-    else:
-        answer(f"{check.state:8}{check.name}: {said}")
+async def checks_of(here: Here, named: str) -> AsyncGenerator[Check]:
+    """Check one thing after the other; what is said of it is one line without secrets."""
+    for check in _place(here):
+        yield _fit_to_show(here, check)
+    async for check in _model(here, named):
+        yield _fit_to_show(here, check)
+
+
+def _fit_to_show(here: Here, check: Check) -> Check:
+    return replace(check, said=scrub(flat(check.said), here.secrets))
 
 
 def _place(here: Here) -> Iterator[Check]:
@@ -95,6 +103,10 @@ def _trust(here: Here) -> Check:
 async def _model(here: Here, named: str) -> AsyncGenerator[Check]:
     try:
         choice = await chosen(flag=named, environ=here.environ, configured=here.config.model)
+    except NoModel as error:
+        said, ways, _ = str(error).partition(". Do one of these")
+        yield Check("model", f"{said}{'; ogcode models lists the ways to one' if ways else ''}", "failed")
+        return
     except ModelError as error:
         yield Check("model", str(error), "failed")
         return
@@ -114,7 +126,8 @@ async def _model(here: Here, named: str) -> AsyncGenerator[Check]:
     seconds = round(time.monotonic() - began, 3)
     said = f"a window of {client.window:,} tokens, known after {seconds:.2f} s"
     yield Check("endpoint", said, facts={"window": client.window, "seconds": seconds})
-    with at_work(here.root.locks):
+    locks = locks_here(here, client.name)
+    with at_work(locks) if locks else nullcontext():
         yield await _tools(client)
     try:
         now = await loaded_now(client.name, environ=here.environ, api_base=here.config.api_base)
@@ -168,7 +181,8 @@ def _judged(turn: Turn, how: str, *, exact: bool, told: bool, seconds: float) ->
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
     }
-    spent = f"{turn.requests} requests, {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {seconds:.1f} s"
+    asked = counted(turn.requests, "request")
+    spent = f"{asked}, {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {seconds:.1f} s"
     if how == "none":
         words = turn.answer[:200] or turn.reason
         return Check("tools", f"the tool was not called ({spent}); the model said: {words}", "failed", facts)

@@ -20,13 +20,13 @@ def ask_librarian(here: Here, question: str, tag: str, *, as_json: bool) -> int:
 
     async def ask() -> Answer:
         from ogcode.agent.models.choice import choose
-        from ogcode.agent.models.slot import at_work
+        from ogcode.agent.models.slot import all_at_work
         from ogcode.tui.models import model_here
 
         configured = here.config.librarian_model or here.config.model
         name = await choose(flag="", environ=here.environ, configured=configured)
         model = await model_here(here, name)
-        with at_work(here.root.locks):
+        with all_at_work([model]):
             return await recall(question, library=library, model=model, emit=ignore)
 
     try:
