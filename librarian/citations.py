@@ -14,9 +14,10 @@ _CODE = re.compile(
 """A fenced block, to its end or that of the text; or a span on one line."""
 
 _ID = r"\d{4}-\d\d-\d\dT\d{6}Z--[0-9a-z]+"
+_FACT = r"m-[0-9a-f]{4,16}(?![\w-])"
 _NUMBERS = r"\^?\d{1,3}(?:\s*(?:[,;–-]|and)\s*\d{1,3})*"  # models write ranges with it
 _HANDLES = rf"(?<![\w)\]\[\\])(?P<handles>(?:\[{_NUMBERS}\](?:\([^()\s]*\))?)+)(?!\])"
-_LINK = rf"\[\[(?P<link>(?![\s-])[^\[\]\n]+)\]\]|\[(?P<single>{_ID}[^\[\]\n]*)\]"
+_LINK = rf"\[\[(?P<link>(?![\s-])[^\[\]\n]+)\]\]|\[(?P<single>(?:{_ID}|{_FACT})[^\[\]\n]*)\]"
 _LINK_IN_CODE = re.compile(rf"\[\[(?P<link>{_ID}[^\[\]\n]*)\]\]")
 _BETWEEN = re.compile(rf"[,;]\s*(?={_ID})")
 _TWICE = re.compile(r"(\[\[[^\[\]\n]+\]\])(?:[ ,;]*\1)+")

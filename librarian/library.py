@@ -1,9 +1,10 @@
-"""What one recall may open: the notes in its scope, and a handle for everything that it opened."""
+"""What one recall may open: the notes and facts in its scope, and a handle for everything that it opened."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ogcode.agent.facts.fact import Fact
 from ogcode.agent.index.reading import Entry, Notes
 from ogcode.agent.memory.verbatim import verbatim
 from ogcode.agent.memory.worked import file_digest
@@ -54,7 +55,16 @@ class Library:
     top: Path
     seal: Seal
     known_secrets: tuple[str, ...] = ()
+    find_facts: Callable[[], Sequence[Fact]] = tuple
+    """Those in scope; read when they are first asked for."""
     opened: list[Opened] = field(default_factory=list)
+    _facts: Sequence[Fact] | None = None
+
+    @property
+    def facts(self) -> Sequence[Fact]:
+        if self._facts is None:
+            self._facts = self.find_facts()
+        return self._facts
 
     def open(self, entry: Entry, section: str) -> int:
         """Give what is shown a handle, the same for the same section."""
@@ -90,7 +100,7 @@ def marks(cited: Sequence[tuple[Entry, tuple[str, ...]]]) -> list[str]:
     told = list[str]()
     for entry, stale in cited:
         note = plain(entry.id)
-        if entry.origin != "own":
+        if entry.origin != "own" and not entry.fact:
             told.append(f"{note} is {entry.origin}: not, or not only, what this user's ogcode wrote")
         if entry.rewound:
             told.append(f"{note} is rewound: the user has taken that turn back")

@@ -19,6 +19,7 @@ from ogcode.agent.models.shapes import may_be_calls
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Verdict
 from ogcode.librarian.citations import cite
 from ogcode.librarian.fence import fence, fenced
+from ogcode.librarian.known import coming
 from ogcode.librarian.library import Library, Opened, marks
 from ogcode.librarian.tools import label, librarian_tools
 
@@ -98,9 +99,11 @@ async def recall(question: str, *, library: Library, model: Model, emit: Emit, s
 
 
 async def _answer(question: str, library: Library, model: Model, emit: Emit, seconds: float) -> Answer:
-    if not library.notes.entries(limit=1):
+    if not library.facts and not library.notes.entries(limit=1):
         return Answer("Nothing is remembered yet.")
-    passages = library.notes.passages(question, characters=PASSAGES)
+    facts = coming(question, library.facts, library.top)
+    room = PASSAGES - sum(len(each.text) for each in facts)
+    passages = [*facts, *library.notes.passages(question, characters=room)]
     prompt = Path(__file__).with_name("prompt.md").read_text("utf-8").strip()
     async with asyncio.timeout(seconds):
         turn = await run_turn(

@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Annotated, get_args
 
+from ogcode.agent.facts.fact import Fact
+from ogcode.agent.facts.find import speaking
 from ogcode.agent.index.conversations import Conversation
 from ogcode.agent.index.reading import Entry
 from ogcode.agent.memory.markdown import head_lines, sections
 from ogcode.agent.tool import Tool, ToolError, tool
 from ogcode.agent.turn import Outcome
 from ogcode.librarian.fence import plain
+from ogcode.librarian.known import CLOSE, FOLDER, called, entry_of, text_of
 from ogcode.librarian.library import VERBATIM, Library
 
 MAP = 1_150
@@ -34,42 +38,47 @@ def librarian_tools(library: Library) -> tuple[Tool, Tool, Tool]:
         folder: Annotated[str, "a conversation's tag"] = "", query: Annotated[str, "words to search for"] = ""
     ) -> str:
         """List conversations, or the notes of one; query keeps the best matches."""
-        notes = library.notes
-        chosen = _chosen(library, folder.strip().strip("/"))
+        notes, wanted = library.notes, folder.strip().strip("/")
+        if wanted == FOLDER and library.facts:
+            return _facts(library, query)
+        chosen = _chosen(library, wanted)
         if query:
+            facts = [fact for share, fact in speaking(query, library.facts if not chosen else ()) if share >= CLOSE]
             found = notes.find(query, session=chosen.session_id if chosen else None, limit=-1)
-            if not found:
+            if not found and not facts:
                 return f"nothing {f'in {_tag(chosen)} ' if chosen else ''}matches '{plain(query, 80)}'"
-            return _bounded(map(_line, found), len(found), "notes", "ask in other words, or for one conversation")
+            every = chain((entry_of(fact, library.top) for fact in facts), found)
+            number = len(found) + len(facts)
+            return _bounded(map(_line, every), number, "notes", "ask in other words, or for one conversation")
         if chosen:
             entries = notes.entries(session=chosen.session_id, limit=LISTED)
             return _bounded(map(_line, entries), chosen.turns, "notes", "give a query")
         latest, number = notes.latest_conversations(LISTED)
         lines = (_conversation(each, notes.topics(each.session_id)) for each in latest)
-        return _bounded(lines, number, "conversations", "name one as folder, or give a query") or "memory is empty"
+        told = _bounded(lines, number, "conversations", "name one as folder, or give a query")
+        return "\n".join(filter(None, [_shelf(library.facts), told])) or "memory is empty"
 
     @tool(effect="read")
     async def file_map(path: Annotated[str, "a note's file name"]) -> str:
         """Outline a note: its headings with line ranges."""
-        entry = _note(library, path)
-        return _outline(entry, _text(library, entry))
+        entry, text = _opened(library, path)
+        return _outline(entry, text)
 
     @tool(effect="read")
     async def read(
-        path: Annotated[str, "a note's file name"],
+        path: Annotated[str, "a note's file name, or a fact's id"],
         section: Annotated[str, "a heading, or Verbatim"] = "",
         start_line: int = 0,
         end_line: int = 0,
     ) -> str:
         """Read a note, one section of it, or a range of lines."""
-        entry = _note(library, path)
+        entry, text = _opened(library, path)
         name = plain(entry.name)
         if section.strip().casefold() == VERBATIM.casefold():
             words = library.words_of(entry)
             if not words:
                 raise ToolError(f"the transcript of {name} is gone or not your own; read its sections instead")
             return _shown(library, entry, VERBATIM, _range(words, start_line, end_line, f"{VERBATIM} of {name}"))
-        text = _text(library, entry)
         if section:
             wanted = plain(section.strip().lstrip("#")).casefold()
             part = next((part for part in sections(text) if plain(part.title).casefold() == wanted), None)
@@ -84,6 +93,31 @@ def librarian_tools(library: Library) -> tuple[Tool, Tool, Tool]:
         return _shown(library, entry, "", "\n".join(lines[head_lines(lines) :]).strip())
 
     return memory_map, file_map, read
+
+
+def _opened(library: Library, name: str) -> tuple[Entry, str]:
+    """Find a fact or a note, and what it says."""
+    near = called(name, library.facts)
+    if len(near) > 1:
+        raise ToolError(f"'{plain(name, 80)}' could be {', '.join(fact.id for fact in near[:6])}; name one")
+    if near:
+        return entry_of(near[0], library.top), text_of(near[0])
+    entry = _note(library, name)
+    return entry, _text(library, entry)
+
+
+def _facts(library: Library, query: str) -> str:
+    """List facts, the last changed first, or those that hold words of a query."""
+    latest = sorted(reversed(library.facts), key=lambda fact: fact.updated, reverse=True)  # noqa: C414  # nearest first
+    facts = [fact for _, fact in speaking(query, latest)] if query else latest
+    lines = (_line(entry_of(fact, library.top)) for fact in facts)
+    return _bounded(lines, len(facts), "facts", "give a query") or f"no fact matches '{plain(query, 80)}'"
+
+
+def _shelf(facts: Sequence[Fact]) -> str:
+    files = [plain(name, 40) for name in dict.fromkeys(fact.file for fact in facts)]
+    more = f" and {len(files) - 4} more" if len(files) > 4 else ""
+    return f"{FOLDER}/ ({len(facts)} facts): {', '.join(files[:4])}{more}" if facts else ""
 
 
 def _note(library: Library, name: str) -> Entry:
@@ -123,9 +157,9 @@ def label(entry: Entry, section: str) -> str:
     """Say where a passage is from, and whose it is."""
     state = ", not yet summarised" if entry.pending else ""
     outcome = entry.outcome if entry.outcome in get_args(Outcome) else "unknown"
-    outcome = "rewound" if entry.rewound else outcome
+    outcome = "fact" if entry.fact else "rewound" if entry.rewound else outcome
     name = f"{plain(entry.id)}#{plain(section or entry.title)}"
-    return f"{name} ({_day(entry.created_at)}, {outcome}, {entry.origin}{state})"
+    return f"{name} ({_day(entry.created_at)}, {outcome}, {plain(entry.origin)}{state})"
 
 
 def _day(created_at: str) -> str:
@@ -140,7 +174,9 @@ def _outline(entry: Entry, text: str) -> str:
 
 def _line(entry: Entry) -> str:
     waiting = ", not yet summarised" if entry.pending else ""
-    origin = "" if entry.origin == "own" else f" ({entry.origin})"
+    origin = "" if entry.origin == "own" else f" ({plain(entry.origin)})"
+    if entry.fact:
+        return f"{plain(entry.name)}: {plain(entry.title)}{origin}"
     topics = "; ".join(plain(topic) for topic in entry.topics[:5])
     return f"{plain(entry.name)}: {plain(entry.title, 90)} [{topics[:120]}]{origin}{waiting}"
 

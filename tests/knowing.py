@@ -82,7 +82,7 @@ class Talk:
             self.opened.here,
             self.opened,
             asking if person else None,
-            mode="yolo",
+            mode=lambda: "yolo",
             rules=Rules(),
             denials=self.denials,
         )

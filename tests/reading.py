@@ -6,10 +6,13 @@ import json
 import os
 import random
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from stat import S_ISREG
 
+from ogcode.agent.accepted import Accepted
 from ogcode.agent.events import ignore
+from ogcode.agent.facts.store import Facts
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.index.reading import Notes, Scope
 from ogcode.agent.models.scripted import ScriptedModel
@@ -69,13 +72,29 @@ def hostile(chance: random.Random, names: list[str]) -> str:
             return word
 
 
+def facts(memory: Memory, *, trusted: bool) -> Facts:
+    """Open the facts of a place, as they were accepted."""
+    root, home = memory.root, memory.home
+    accepted = Accepted(home, root.top)
+    return Facts(root, home, root.top, trusted=trusted, accepted=accepted, secrets=tuple, now=lambda: datetime.now(UTC))
+
+
 async def main(repo: Path, home: Path, scope: dict[str, int] | None, trusted: bool, swaps: dict[str, str]) -> None:
     memory = Memory.of(find_root(repo, None), home)
     store = memory.root.store
     notes = Notes(open_index(memory), store, Scope(scope), trusted=trusted)
     library = Library(notes, memory.root.sessions, memory.root.top, memory.seal)
+    kept = facts(memory, trusted=trusted)
+    if scope is None:
+        library.find_facts = lambda: kept.known().of_project()
     tools = librarian_tools(library)
     names = [str(path.relative_to(store)) for path in sorted(store.rglob("*"))]
+    names += [
+        "facts",
+        "MEMORY.md",
+        "dispatch-facts.md",
+        *(fact.id for fact in facts(memory, trusted=True).known().facts),
+    ]
     names += [name.rpartition("/")[2] for name in names] + [name.rpartition("/")[2][:28] for name in names]
     files = [name for name in names if name.endswith((".md", ".json"))]
     for victim, instead in swaps.items():  # what was a note or a folder of notes is something else by now
@@ -93,7 +112,7 @@ async def main(repo: Path, home: Path, scope: dict[str, int] | None, trusted: bo
     os.close(open_below(os.open("/", os.O_RDONLY), "etc", os.O_RDONLY))  # the system's call is looked up once
     sys.addaudithook(watch)
     chance, told, refused = random.Random(11), list[str](), 0
-    for _ in range(1_000):
+    for turn in range(1_000):
         wanted = chance.choice(tools)
         arguments = {
             name: chance.choice(NUMBERS) if hint is int else hostile(chance, names)
@@ -101,7 +120,8 @@ async def main(repo: Path, home: Path, scope: dict[str, int] | None, trusted: bo
             if chance.random() < 0.7 or name == "path"
         }
         if wanted.name == "read" and chance.random() < 0.6:  # an honest question, of what may be out of scope
-            path, section = chance.choice(files), chance.choice(("Verbatim", "Verbatim", "Outcome", "Request", ""))
+            path = files[turn % len(files)]  # each of them comes up
+            section = chance.choice(("Verbatim", "Verbatim", "Outcome", "Request", ""))
             arguments = {"path": path, "section": section}
         try:
             told.append(await wanted.function(**wanted.arguments(json.dumps(arguments))))

@@ -453,7 +453,7 @@ async def test_facts_are_kept_in_plan_mode_as_well_and_a_rule_can_forbid_it(here
 
     for rules, kept in ((Rules(deny=("remember",)), 0), (Rules(), 1)):
         session: Talk = talk(here, PORT, "done")
-        decide = approval(here, session.opened, None, mode="plan", rules=rules, denials=[])
+        decide = approval(here, session.opened, None, mode=lambda: "plan", rules=rules, denials=[])
         await session.opened.session.ask("go", emit=session.events.append, approve=decide, limits=Limits())
         assert len(ids(here)) == kept
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from reading import tree
+from reading import facts, tree
 from remembered import GOOD, SESSION, START, a_job, a_memory, scribe, spool, write_note
 
 from ogcode.agent.index.cache import Memory
@@ -26,6 +26,8 @@ CONVERSATION = {SESSION: 4, PARENT: 1}
 
 MINE, LATER, ELSEWHERE, THEIRS, NEVER = "KOALA", "WALRUS", "LYNX", "MAGPIE", "HORNET"
 """Stand in: this conversation; its parent after the fork; another one; what others wrote; what is no memory at all."""
+FACT = "PANDA"
+"""Stands in the facts of the project."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,11 @@ async def a_crowded_memory(tmp_path: Path) -> tuple[Memory, dict[str, str]]:
     forged = memory.root.sessions / ("cccc3333" * 4 + ".jsonl")
     forged.write_text(json.dumps({"type": "turn_started", "turn": 1, "request": NEVER}) + "\n")
 
+    kept = facts(memory, trusted=True)
+    kept.remember(f"dispatch {FACT} was answered", "project")
+    kept.remember(f"# Dispatch facts\n{FACT} was answered", "project")
+    kept.remember(f"{NEVER} is about the user: dispatch tries", "global")
+
     outside = tmp_path / "outside"
     outside.mkdir()
     for place in (outside / "note.md", memory.root.path / "secret.md", store / "config.toml", store / "scribe.log"):
@@ -126,9 +133,9 @@ async def given(tmp_path: Path, scope: dict[str, int] | None, *, trusted: bool) 
 
 
 SCOPES = {
-    "conversation": (CONVERSATION, True, {MINE}, {LATER, ELSEWHERE, THEIRS, NEVER}),
-    "project": (None, False, {MINE, LATER, ELSEWHERE}, {THEIRS, NEVER}),
-    "trusted project": (None, True, {MINE, LATER, ELSEWHERE, THEIRS}, {NEVER}),
+    "conversation": (CONVERSATION, True, {MINE}, {LATER, ELSEWHERE, THEIRS, NEVER, FACT}),
+    "project": (None, False, {MINE, LATER, ELSEWHERE}, {THEIRS, NEVER, FACT}),
+    "trusted project": (None, True, {MINE, LATER, ELSEWHERE, THEIRS, FACT}, {NEVER}),
 }
 
 

@@ -7,6 +7,7 @@ from ogcode.agent.arguments import shown
 from ogcode.agent.events import Emit, Warned
 from ogcode.agent.facts.block import changes
 from ogcode.agent.facts.consent import careful, reads_outside
+from ogcode.agent.facts.fact import Fact
 from ogcode.agent.facts.shelf import Known
 from ogcode.agent.facts.store import Facts
 from ogcode.agent.facts.tools import Reach, Session, fact_tools
@@ -14,7 +15,7 @@ from ogcode.agent.loop import Approve
 from ogcode.agent.permissions import Ask, Denial
 from ogcode.agent.rules import Written, block, find_rules, nested_rules
 from ogcode.agent.session import Session as Asked
-from ogcode.agent.tool import Tool
+from ogcode.agent.tool import Pictured, Tool
 from ogcode.agent.turn import ToolCall
 from ogcode.tui.place import Here
 
@@ -30,6 +31,15 @@ def facts_here(here: Here) -> Facts:
         secrets=lambda: here.secrets,
         now=here.now,
     )
+
+
+def facts_to_recall(here: Here) -> tuple[Fact, ...]:
+    """Give what the librarian may read of facts: those of the project, and what people wrote beside them.
+
+    Raises:
+        OSError: they can't be read.
+    """
+    return () if here.tailored.wishes.bare else facts_here(here).known().of_project()
 
 
 class Knowledge:
@@ -72,7 +82,9 @@ class Knowledge:
         workspace, seen = self._here.workspace(), set[str]()
 
         def rules_for(path: str) -> str:
-            real = workspace.resolve(path)
+            real = workspace.real(path)
+            if workspace.base(real) is None:
+                return ""
             folder, notices = (real if real.is_dir() else real.parent), list[str]()
             found = nested_rules(workspace.top, self._here.folder, folder, notices)
             files = [file for file in found if file.name not in seen]
@@ -85,14 +97,16 @@ class Knowledge:
         def ruled(tool: Tool) -> Tool:
             async def function(**given: object) -> str:
                 output = await tool.function(**given)
-                return output + rules_for(str(given.get("path", "")))
+                return output if isinstance(output, Pictured) else output + rules_for(str(given.get("path", "")))
 
             return replace(tool, function=function) if "path" in tool.hints else tool
 
         return [ruled(tool) for tool in tools]
 
-    def careful(self, approve: Approve, session: Asked, ask: Ask | None, denials: list[Denial]) -> Approve:
-        """Ask also for what one turn wants to keep of what it has read elsewhere."""
+    def careful(
+        self, approve: Approve, session: Asked, ask: Ask | None, denials: list[Denial], elsewhere: str
+    ) -> Approve:
+        """Ask also for what one turn wants to keep of what it has read elsewhere, or was given from there."""
         here, workspace = self._here, self._here.workspace()
 
         def scope_of(call: ToolCall) -> Reach | None:
@@ -116,6 +130,7 @@ class Knowledge:
             trusted=here.trusted,
             unattended_global=here.tailored.keeps_global,
             denials=denials,
+            elsewhere=elsewhere,
         )
 
     def _written(self) -> tuple[Written, ...]:

@@ -1,11 +1,11 @@
 """When a fact is asked for before it is kept: what was read from elsewhere may be what wants to be remembered."""
 
-import json
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
+from ogcode.agent.arguments import Unreadable, read
 from ogcode.agent.clean import clean
 from ogcode.agent.facts.claim import WRITES
 from ogcode.agent.facts.tools import Reach
@@ -43,26 +43,26 @@ def careful(
     trusted: bool,
     unattended_global: bool,
     denials: list[Denial],
+    elsewhere: str = "",
 ) -> Approve:
     """Ask also for what one turn wants to keep of what it has read elsewhere; without a person, refuse it.
 
-    `scope_of` tells what a call would change; None is nothing.
+    `scope_of` tells what a call would change; None is nothing. `elsewhere` is what the message itself brought from it.
     """
-    read = ""
     forgets = 0
 
     async def approved(call: ToolCall) -> Verdict:
-        nonlocal read, forgets
+        nonlocal elsewhere, forgets
         verdict = await approve(call)
         if not verdict.allowed or call.name not in WRITES:
-            read = read or (outside(call) if verdict.allowed else "")
+            elsewhere = elsewhere or (outside(call) if verdict.allowed else "")
             return verdict
         forgets += call.name == "memory_forget"
         if (scope := scope_of(call)) is None:
             return verdict
         why = ""
-        if read:
-            why = f"this turn has read from outside the trusted folder ({read})"
+        if elsewhere:
+            why = f"this turn has read from outside the trusted folder ({elsewhere})"
         elif scope == "project" and not trusted:
             why = "this folder is not trusted"
         elif forgets >= FORGOTTEN:
@@ -90,7 +90,8 @@ def reads_outside(call: ToolCall, workspace: Workspace, *, trusted: bool) -> str
     if call.name == "bash":
         return "a job" if given.get("job") else _leaves(str(given.get("command", "")), workspace.top)
     try:
-        real = workspace.resolve(str(given.get("path", "")))
+        path = str(given.get("path", ""))
+        real = workspace.real(path) if call.name == "read" else workspace.resolve(path)  # that alone may be admitted
     except ToolError:
         return ""  # then it is not read either
     return "" if real.is_relative_to(workspace.top) else clean(str(real))[:80]
@@ -114,8 +115,8 @@ def _leaves(command: str, top: Path) -> str:
 
 
 def _arguments(call: ToolCall) -> dict[str, object]:
+    """Read them as the tool does: what is judged is what runs."""
     try:
-        given = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError):
+        return read(call.arguments)
+    except Unreadable:
         return {}
-    return given if isinstance(given, dict) else {}

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from ogcode.agent.durable import append_line, make_folder
+from ogcode.agent.durable import append_line, make_folder, replace_file
 
-Act = Literal["added", "changed", "forgotten", "undone"]
+Act = Literal["added", "changed", "forgotten", "undone", "erased"]
 
 LONGEST = 8_000_000
 """Bytes that are read, from the end."""
@@ -30,7 +30,9 @@ class Done:
     place: int = -1
     """Of what was forgotten: where in the file it stood."""
     whole: str = ""
-    """And the hash of the file with it."""
+    """And the hash of the file with it; of what was erased, hashes of what it said."""
+    batch: str = ""
+    """What was done at once bears the same name, and is taken back at once."""
 
 
 class Log:
@@ -41,14 +43,24 @@ class Log:
         name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16] if root else "global"
         self.path = home / "facts-log" / f"{name}.jsonl"
 
-    def add(self, done: Done) -> None:
+    def add(self, *done: Done) -> None:
         """Keep what is about to be done, before it is.
 
         Raises:
             OSError: it can't be kept.
         """
         make_folder(self.path.parent)
-        append_line(self.path, json.dumps(asdict(done)).encode(), sync=True)
+        append_line(self.path, "\n".join(json.dumps(asdict(each)) for each in done).encode(), sync=True)
+
+    def erase(self, identity: str, stone: Done) -> None:
+        """Leave nothing of a fact but its tombstone.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        kept = [done for done in self.all() if done.id != identity]
+        make_folder(self.path.parent)
+        replace_file(self.path, "".join(f"{json.dumps(asdict(each))}\n" for each in [*kept, stone]).encode())
 
     def all(self) -> list[Done]:
         """List what was done, oldest first; a line that is torn costs itself alone."""
@@ -66,7 +78,7 @@ class Log:
         left = list[Done]()
         for done in self.all():
             if done.act != "undone":
-                left.append(done)
+                left += [done] if done.act != "erased" else []
                 continue
             last = next((place for place in reversed(range(len(left))) if left[place].id == done.id), None)
             if last is not None:

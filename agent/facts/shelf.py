@@ -1,11 +1,13 @@
 """Where facts lie: MEMORY.md files and topic notes, read as they were accepted and written whole."""
 
 import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ogcode.agent.accepted import Accepted
+from ogcode.agent.clean import clean
 from ogcode.agent.durable import make_folder, replace_file
 from ogcode.agent.facts.fact import Fact, FactRefused, FactScope, parted
 from ogcode.agent.facts.topic import Topic, parse_topic
@@ -28,6 +30,11 @@ class Known:
     """What people wrote beside them."""
     notices: tuple[str, ...] = ()
     """What is not believed or could not be read, for the user."""
+
+    def of_project(self) -> tuple[Fact, ...]:
+        """Give what is about the project alone; what people wrote there is as one fact a file."""
+        hand = (Fact(file.name, file.text, "project", file=file.name) for file in self.written if file.theirs)
+        return (*(fact for fact in self.facts if fact.scope == "project"), *hand)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,30 @@ class Shelf:
             self._accepted.accept(self._written())
             self._notes_accepted.accept(self._notes([]))
 
+    def unbelieved(self) -> list[tuple[Written, str]]:
+        """Give the files that are not as they were accepted, each with the difference for a person.
+
+        Raises:
+            OSError: a file is there but can't be read.
+        """
+        books = [(self._accepted, self._written()), (self._notes_accepted, self._notes([]))]
+        return [
+            (file, book.difference(file))
+            for book, files in books
+            for file in files
+            if book and file.theirs and book.text(file.name, file.text) != file.text
+        ]
+
+    def believe(self, file: Written) -> None:
+        """Believe a file with the text that is given, whatever stands there by now.
+
+        Raises:
+            OSError: the copy can't be written.
+        """
+        book = self._notes_accepted if file.name.startswith(".ogcode/facts/") else self._accepted
+        if book:
+            book.accept([file])
+
     def place(self, scope: FactScope) -> Place:
         """Give where a new fact goes: the nearest file that is there, else the root's."""
         if scope == "global":
@@ -103,6 +134,8 @@ class Shelf:
         inside = path.is_relative_to(real) and not {".git", ".ogcode"} & {*path.relative_to(real).parts}
         if scope == "project" and not (inside and path.suffix == ".md"):
             raise FactRefused(f"{name} leads elsewhere (a link); facts are only kept in files of the project")
+        if os.path.lexists(path) and not path.is_file():
+            raise FactRefused(f"{name} is a folder, pipe or link to nothing; facts are only kept in files")
         return Place(name, path, scope)
 
     def rewrite(self, place: Place, change: Callable[[str], str]) -> None:
@@ -113,7 +146,9 @@ class Shelf:
         if len(after) > LARGEST_FILE:
             raise FactRefused(f"{place.name} would be larger than {LARGEST_FILE:,} bytes; shorten it")
         if place.scope == "project" and self._accepted:
-            known = (self._accepted.text(place.name) or "") if place.path.exists() else ""  # who removes it means it
+            known = (
+                (self._accepted.text(place.name, _shown(before)) or "") if place.path.exists() else ""
+            )  # who removes it means it
             accepted = after if known == _shown(before) else change(known)
             self._accepted.accept([Written(place.name, _shown(accepted), True)])
         self._put_bytes(place, after)
@@ -147,10 +182,14 @@ class Shelf:
         return find_written(FACTS, home=self._home, top=self._root.top, folder=self._folder, trusted=self._trusted)
 
     def topics(self, notices: list[str]) -> Iterator[Topic]:
+        return (topic for topic, _ in self.topic_notes(notices))
+
+    def topic_notes(self, notices: list[str]) -> Iterator[tuple[Topic, str]]:
+        """Give the topic notes, each with its text, as they are believed."""
         notes = self._notes(notices)
         believed = self._notes_accepted.believed(notes, notices) if self._notes_accepted else notes
         for file in believed:
-            yield parse_topic(file.name, file.text, "project" if file.theirs else "global")
+            yield parse_topic(file.name, file.text, "project" if file.theirs else "global"), file.text
 
     def _notes(self, notices: list[str]) -> Iterator[Written]:
         places = [(self._home / "facts", "~/.ogcode/facts", False)]
@@ -163,6 +202,9 @@ class Shelf:
             if len(names) > MOST_TOPICS:
                 notices.append(f"{shown}: only the first {MOST_TOPICS} of {len(names)} topic notes are known")
             for name in names[:MOST_TOPICS]:
+                if not stat.S_ISREG((folder / name).lstat().st_mode):
+                    notices.append(f"{shown}/{clean(name)} is a link, or no file: it is not read")
+                    continue
                 content = read_beneath(folder, name, 1_000_000)
                 yield Written(f"{shown}/{name}", content.decode("utf-8", "replace"), theirs)
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from ogcode.agent.accepted import Accepted
 from ogcode.agent.durable import Lock, make_folder
+from ogcode.agent.facts.back import take_back
 from ogcode.agent.facts.fact import (
     Fact,
     FactRefused,
@@ -27,14 +28,15 @@ from ogcode.agent.facts.fact import (
     with_item,
     without_item,
 )
+from ogcode.agent.facts.intake import Given, Weighed, keep, stone, weigh
 from ogcode.agent.facts.log import Act, Done, Log, whole
 from ogcode.agent.facts.shelf import NEW_FILE, Known, Place, Shelf, text_of
 from ogcode.agent.facts.topic import LARGE, LARGEST, Topic, changed_topic, new_topic, parse_topic, render_topic, titled
 from ogcode.agent.memory.notes import slug
 from ogcode.agent.memory.spool import prepare_store
 from ogcode.agent.root import Root
-from ogcode.agent.rules import FACTS
-from ogcode.agent.secrets import findings
+from ogcode.agent.rules import Written
+from ogcode.agent.secrets import findings, scrub
 
 WAIT = 10.0
 """Seconds that a change waits for its turn."""
@@ -89,6 +91,22 @@ class Facts:
             OSError: the copies can't be written.
         """
         self._shelf.accept()
+
+    def unbelieved(self) -> list[tuple[Written, str]]:
+        """Give the files that were changed outside ogcode and not accepted, each with the difference for a person.
+
+        Raises:
+            OSError: a file is there but can't be read.
+        """
+        return self._shelf.unbelieved()
+
+    def believe(self, file: Written) -> None:
+        """Believe a file as it is given.
+
+        Raises:
+            OSError: the copy can't be written.
+        """
+        self._shelf.believe(file)
 
     def read(self, asked: Iterable[str], known: Known | None = None) -> tuple[list[Fact], list[str]]:
         """Give facts by id or the beginning of one, and what of it is not there."""
@@ -160,25 +178,83 @@ class Facts:
                 self._change(fact, None)
             return fact
 
-    def undo(self, identity: str = "") -> Done:
-        """Take back what was last done to a fact, or what was last done at all.
+    def erase(self, identity: str) -> Fact:
+        """Forget a fact for good: nothing can bring it back, and what it said is not kept.
+
+        Raises:
+            FactRefused, OSError: nothing was forgotten.
+        """
+        fact = self.forget(identity)
+        with self._alone(fact.scope):
+            log = self._log(fact.scope)
+            log.erase(fact.id, stone(fact, log.all(), at=self._time()))
+        return fact
+
+    def undo(self, identity: str = "") -> list[Done]:
+        """Take back what was last done to a fact, or what was last done at all: what was taken in at once, at once.
 
         Raises:
             FactRefused: there is nothing to take back, or it has changed since.
             OSError: it can't be written.
         """
-        logs: dict[FactScope, Log] = {"global": self._log("global")}
-        if not self._root.wide:
-            logs["project"] = self._log("project")
-        could = [(done, scope) for scope, log in logs.items() for done in log.undoable()]
-        wanted = [(done, scope) for done, scope in could if done.id.startswith(identity)]
-        if not wanted:
+        could = [(done, scope) for scope, done in self.undoable() if done.id.startswith(identity)]
+        if not could:
             raise FactRefused(f"nothing can be taken back{f' of {identity}' if identity else ''}")
-        _, scope = max(wanted, key=lambda pair: pair[0].at)
+        _, scope = max(could, key=lambda pair: pair[0].at)
         with self._alone(scope):
-            last = [done for done in logs[scope].undoable() if done.id.startswith(identity)][-1]
-            self._take_back(last, scope)
+            log = self._log(scope)
+            left = [done for done in log.undoable() if done.id.startswith(identity)]
+            batch = "" if identity else left[-1].batch
+            last = [done for done in reversed(left) if done.batch == batch] if batch else left[-1:]
+            for done in last:
+                take_back(done, scope, self._shelf, log, at=self._time())
             return last
+
+    def undoable(self) -> list[tuple[FactScope, Done]]:
+        """List what can be taken back, the last of each scope last."""
+        scopes: tuple[FactScope, ...] = ("global",) if self._root.wide else ("global", "project")
+        return [(scope, done) for scope in scopes for done in self._log(scope).undoable()]
+
+    def weigh(self, given: Iterable[Given], scope: FactScope, *, again: bool = False) -> list[Weighed]:
+        """Tell what would become of facts from elsewhere; nothing is changed.
+
+        Raises:
+            FactRefused, OSError: there is no place for them, or what is known can't be read.
+        """
+        self._needs(scope)
+        return weigh(given, scope, self.known(), self._log(scope).all(), secrets=self._secrets(), again=again)
+
+    def take_in(self, given: Sequence[Given], scope: FactScope, *, again: bool = False) -> list[Weighed]:
+        """Keep what is new of facts from elsewhere, at once, with the dates they have.
+
+        Raises:
+            FactRefused, OSError: nothing more was kept.
+        """
+        with self._alone(scope):
+            weighed = self.weigh(given, scope, again=again)
+            return keep(weighed, self._shelf.place(scope), self._shelf, self._log(scope), at=self._time())
+
+    def add_by_hand(self, text: str, scope: FactScope) -> None:
+        """Put what people wrote elsewhere behind what they wrote here, without secrets; it is no fact of ours.
+
+        Raises:
+            FactRefused, OSError: it was not written.
+        """
+        self._needs(scope)
+        plain = tidy(scrub(text, self._secrets()))
+        with self._alone(scope):
+            place = self._shelf.place(scope)
+            self._shelf.rewrite(
+                place, lambda there: there if plain in there else f"{(there or NEW_FILE).rstrip()}\n\n{plain}\n"
+            )
+
+    def notes(self) -> dict[str, str]:
+        """Give the topic notes as they are believed, by the ids of their facts.
+
+        Raises:
+            OSError: one can't be read.
+        """
+        return {topic.fact.id: text for topic, text in self._shelf.topic_notes([])}
 
     # What follows is done by whoever holds the lock.
 
@@ -211,24 +287,6 @@ class Facts:
             else partial(without_item, identity=before.id)
         )
         self._shelf.rewrite(place, change)
-
-    def _take_back(self, done: Done, scope: FactScope) -> None:
-        place = self._shelf.named(done.file, scope)
-        topic = not place.name.endswith(FACTS[0])
-        text = text_of(place.path)
-        there = {each.fact.id: text[each.start : each.end] for each in items(text, scope, place.name)}
-        now = text if topic else there.get(done.id, "")
-        if _plain(now) != _plain(done.after):
-            raise FactRefused(f"{done.id} has changed since by other means; edit {place.name} yourself")
-        self._log(scope).add(Done("undone", done.id, self._time(), done.file, done.after, done.before))
-        if topic:
-            self._shelf.put(place, done.before)
-        elif not done.before:
-            self._shelf.rewrite(place, partial(without_item, identity=done.id))
-        elif done.after:
-            self._shelf.rewrite(place, partial(with_changed, identity=done.id, written=done.before))
-        else:
-            self._shelf.rewrite(place, partial(_put_back, done=done))
 
     def _to_topic(self, fact: Fact) -> Fact:
         """Start a topic note, or add to the one of that title."""
@@ -321,18 +379,8 @@ def in_turn(change: Callable[[], _Made]) -> _Made:
             time.sleep(0.003)
 
 
-def _put_back(text: str, *, done: Done) -> str:
-    """Put what was forgotten where it was; where the file has changed since, behind the others."""
-    exact = f"{text[: done.place]}{done.before}{text[done.place :]}" if done.place >= 0 else ""
-    return exact if whole(exact) == done.whole else with_item(text, done.before)
-
-
 def _free(text: str, known: Known) -> str:
     """Give an id that no fact has here; in another clone it is another one as well, most likely."""
     taken = {fact.id for fact in known.facts}
     seeds = (f"{text}\n{n}" if n else text for n in count())
     return next(each for seed in seeds if (each := f"m-{sha256(seed.encode()).hexdigest()[:6]}") not in taken)
-
-
-def _plain(written: str) -> str:
-    return "\n".join(line.rstrip() for line in written.replace("\r\n", "\n").strip().split("\n"))

@@ -103,11 +103,9 @@ def fact_tools(facts: Facts, session: Session, emit: Emit, *, some: bool) -> tup
         if asked:
             found, missing = facts.read(asked, known)
         else:
-            words = ids.casefold().split()
-            hits = [
-                (sum(word in f"{each.title} {each.text}".casefold() for word in words), each) for each in known.facts
-            ]
-            found = [each for hit, each in sorted(hits, key=lambda pair: -pair[0]) if hit][:_FOUND]
+            from ogcode.agent.facts.find import speaking
+
+            found = [each for _, each in speaking(ids, known.facts)][:_FOUND]
             missing = [] if found else [one_line(ids, 60)]
         shown, room = list[str](), _READ
         for each in found:

@@ -2,13 +2,14 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
+from ogcode.agent.index.begun import begun, citing
 from ogcode.agent.index.cache import ROTTEN, Index
 from ogcode.agent.index.conversations import LAST, VISIBLE, Conversation, conversations, latest_of_all, topics
 from ogcode.agent.index.dates import with_days
@@ -53,10 +54,15 @@ class Entry:
     malformed: str = ""
     rewound: bool = False
     """The user has taken the turn out of its conversation."""
+    fact: bool = False
+    """It is no note but a fact; its origin is the file that it stands in."""
+    pinned: bool = False
 
     @property
     def name(self) -> str:
-        """The file's name, as `memory_map` shows it."""
+        """The file's name, as `memory_map` shows it; of a fact its id."""
+        if self.fact:
+            return self.id
         return f"{self.id}.md" if self.pending else self.path.rpartition("/")[2]
 
 
@@ -74,7 +80,9 @@ class Passage:
 _LAST = 1e-6
 """What the score of a turn that is out of its conversation counts."""
 
-_COLUMNS = "path, id, title, topics, session_id, created_at, turn, outcome, scribe, origin, pending, files, malformed"
+_COLUMNS = (
+    "path, id, title, topics, session_id, created_at, turn, outcome, scribe, origin, pending, files, malformed, pinned"
+)
 _OF_SESSIONS = "(origin = 'own' or (origin = 'edited' and id like '%--' || substr(session_id, 1, 8)))"
 """Nobody else's note is a turn of this user's conversations, whatever it claims."""
 
@@ -128,6 +136,19 @@ class Notes:
     def find(self, query: str, *, session: str | None = None, limit: int = 20) -> list[Entry]:
         """List the notes, of one conversation or of all, that speak to a query, best first."""
         return [entry for entry, _ in self._found(query, limit, session)]
+
+    @_sound
+    def begun(self, query: str, *, limit: int = 200) -> list[Entry]:
+        """List the notes that hold all words of a query, the last of which may still be typed, best first."""
+        where, values = self._where()
+        query = with_days(query, self._now()) if self._now else query
+        return self._of_keys(begun(self.index.connection, query, Seen(where, values), limit))
+
+    @_sound
+    def citing(self, note: str, *, limit: int = 50) -> list[Entry]:
+        """List the notes whose text has the id of a note, newest first."""
+        where, values = self._where()
+        return self._of_keys(citing(self.index.connection, note, Seen(where, values), limit))
 
     @_sound
     def named(self, name: str) -> list[Entry]:
@@ -224,10 +245,14 @@ class Notes:
             best = [(key, _LAST * score if key in out else score) for key, score in best]
             best.sort(key=lambda each: each[0] in out)
         best = best[: None if limit < 0 else limit]
-        keys = ", ".join(str(key) for key, _ in best)
-        rows = self.index.connection.execute(f"select key, {_COLUMNS} from notes where key in ({keys})")  # noqa: S608
+        entries = self._of_keys([key for key, _ in best])
+        return list(zip(entries, (score for _, score in best), strict=True))
+
+    def _of_keys(self, keys: Sequence[int]) -> list[Entry]:
+        given = ", ".join(map(str, keys))
+        rows = self.index.connection.execute(f"select key, {_COLUMNS} from notes where key in ({given})")  # noqa: S608
         entries = {row[0]: self._entry(row[1:]) for row in rows}
-        return [(entries[key], score) for key, score in best]
+        return [entries[key] for key in keys]
 
     def _entries(
         self, condition: str = "", given: Mapping[str, object] | None = None, *, limit: int = -1
@@ -271,7 +296,7 @@ class Notes:
 
 
 def _entry(row: tuple[object, ...]) -> Entry:
-    path, note, title, topics, session, created, turn, outcome, scribe, origin, pending, files, malformed = row
+    path, note, title, topics, session, created, turn, outcome, scribe, origin, pending, files, malformed, pinned = row
     return Entry(
         path=str(path),
         id=str(note),
@@ -286,4 +311,5 @@ def _entry(row: tuple[object, ...]) -> Entry:
         pending=bool(pending),
         files=json.loads(str(files)),
         malformed=str(malformed),
+        pinned=bool(pinned),
     )

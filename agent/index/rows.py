@@ -18,7 +18,7 @@ from ogcode.agent.memory.spool import is_ours, open_job
 from ogcode.agent.memory.words import parts, searchable
 from ogcode.agent.seal import Seal
 
-SCHEMA = 3
+SCHEMA = 4
 """Number of what is below; an index of another one is made anew."""
 
 WRITTEN, WAITING, HIDDEN = 0, 1, 2
@@ -30,6 +30,7 @@ FACTS: dict[str, type] = {
     **dict.fromkeys(("id", "session_id", "created_at"), str),
     "turn": int,
     **dict.fromkeys(("title", "topics", "outcome", "scribe", "files", "malformed"), str),
+    "pinned": int,
 }
 WORDS = ("title", "topics", "files", "body", "parts", "dates", "session")
 WEIGHTS = (0.5, 0.5, 0.5, 1.0, 0.5, 1.0, 0.0)
@@ -127,6 +128,7 @@ def _row(note: Note, path: str, stamp: Stamp, digest: str, origin: Origin, pendi
             note.scribe,
             f"{{{', '.join(f'{quoted(path)}: {quoted(digest)}' for path, digest in note.files.items())}}}",
             note.malformed,
+            note.pinned,
         ),
         (
             searchable(note.title),
