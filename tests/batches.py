@@ -16,7 +16,7 @@ FLAGS = ("--trust", "--mode", "edit", "--memory-wait", "30", "--sandbox", "off")
 
 def a_repository(tmp_path: Path, *, memory: bool = True) -> Place:
     """Make one with a commit; without a memory its runs are quicker."""
-    place = new_place(tmp_path)
+    place = new_place(tmp_path, indoors=True)
     if not memory:
         place.home.mkdir()
         (place.home / "config.toml").write_text('memory = "off"\n')

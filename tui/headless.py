@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 import time
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,8 @@ from ogcode.tui.arrival import arrive, memory_given, rules_given, without_tool
 from ogcode.tui.asked import BadInput, Request, read_messages, read_request
 from ogcode.tui.earlier import Choice
 from ogcode.tui.output import Json, Output, StreamJson, Text
-from ogcode.tui.place import Here, ignored_here
+from ogcode.tui.partial import Partial
+from ogcode.tui.place import Here, closed_here, ignored_here
 from ogcode.tui.progress import Lines, Live, Progress, Quiet, Started
 from ogcode.tui.result import Outcome
 from ogcode.tui.signals import Signals
@@ -78,7 +80,7 @@ class _At:
 
 
 async def _run(asked: _Asked) -> int:
-    from ogcode.agent.models.choice import choose
+    from ogcode.agent.models.choice import choose, names_cost
     from ogcode.tui.models import librarian_here, model_here
 
     given, here = asked.given, asked.here
@@ -87,11 +89,13 @@ async def _run(asked: _Asked) -> int:
     name = await choose(flag=given.model, environ=here.environ, configured=here.config.model)
     model = await model_here(here, name)
     progress = _progress(given, here)
-    if given.max_cost is not None and model.prices is None:
+    if given.max_cost is not None and model.prices is None and not names_cost(model.name):
         sys.stderr.write(f"ogcode: --max-cost can't be kept: no price is known for {name}; use --max-tokens\n")
         return 2
     helper = await librarian_here(here, model)
     choice = Choice(given.resume or "", given.go_on, given.fork, given.session_id or "")
+    if closed := closed_here(here):
+        progress.notice(closed)
     opened = open_session(here, model, choice, memory=memory_given(given, here), librarian=helper)
     at = _At(asked, opened, _output(given, opened), progress, signals)
     try:
@@ -147,14 +151,14 @@ async def _turn(at: _At, request: Request, spent: Usage, began: float) -> Outcom
             asking = opened.session.ask(
                 request.prompt,
                 emit=emit,
-                approve=approval(asked.here, opened, None, mode=asked.mode, rules=asked.rules, denials=denials),
+                approve=approval(asked.here, opened, None, mode=lambda: asked.mode, rules=asked.rules, denials=denials),
                 limits=_limits(asked.given, spent),
                 images=request.images,
                 form=asked.structure.form if asked.structure else None,
             )
             turn = await signals.ending(asking)
     except asyncio.CancelledError:
-        turn = finished[-1].turn if finished else Turn(request.prompt, "", (), "interrupted")
+        turn = finished[-1].turn if finished else Turn(request.prompt, "", (), "interrupted", reason=signals.why)
     note = finished[-1].note if finished else ""
     if asked.request:
         opened.close()
@@ -174,6 +178,7 @@ async def _turn(at: _At, request: Request, spent: Usage, began: float) -> Outcom
         seconds=time.monotonic() - began,
         here=asked.here,
         structured=structured,
+        signalled=signals.why,
     )
     at.progress.close()
     at.output.end(outcome)
@@ -246,7 +251,8 @@ def _output(given: Arguments, opened: Opened) -> Output:
         case "json":
             return Json(sys.stdout)
         case "stream-json":
-            return StreamJson(sys.stdout, opened.session.id, str(opened.here.folder), partial=given.partial)
+            partial = Partial(opened.session.model.name, lambda: uuid.uuid4().hex) if given.partial else None
+            return StreamJson(sys.stdout, opened.session.id, str(opened.here.folder), partial=partial)
         case _:
             return Text(sys.stdout)
 

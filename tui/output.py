@@ -1,21 +1,21 @@
 """What a headless run prints on stdout: the answer, or JSON, and nothing else."""
 
 import json
+import uuid
 from typing import Protocol, TextIO
 
 from ogcode.agent.clean import clean
 from ogcode.agent.events import (
     Answered,
     Event,
-    ReasoningDelta,
     Retrying,
     SummedUp,
-    TextDelta,
     ToolFinished,
     Waiting,
     Warned,
 )
 from ogcode.agent.version import VERSION
+from ogcode.tui.partial import Partial
 from ogcode.tui.progress import Started
 from ogcode.tui.result import FORMAT, Outcome, arguments_of, result
 
@@ -53,9 +53,9 @@ class Json(Text):
 
 
 class StreamJson(Json):
-    """One JSON object a line, as it happens; the result comes last. `partial`: text as it comes, too."""
+    """One JSON object a line, as it happens; the result comes last. `partial`: messages as they come, too."""
 
-    def __init__(self, stdout: TextIO, session_id: str, folder: str, *, partial: bool) -> None:
+    def __init__(self, stdout: TextIO, session_id: str, folder: str, *, partial: Partial | None = None) -> None:
         super().__init__(stdout)
         self._session_id = session_id
         self._folder = folder
@@ -75,8 +75,10 @@ class StreamJson(Json):
         )
 
     def event(self, event: Event) -> None:
+        for told in self._partial.told(event) if self._partial else ():
+            self._object({"type": "stream_event", "event": told, "parent_tool_use_id": None, "uuid": str(uuid.uuid4())})
         match event:
-            case Answered(text, calls, _):
+            case Answered(text, calls):
                 content: list[dict[str, object]] = [{"type": "text", "text": text}] if text else []
                 content += [
                     {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments_of(call.arguments)}
@@ -84,12 +86,8 @@ class StreamJson(Json):
                 ]
                 self._object({"type": "assistant", "message": {"role": "assistant", "content": content}})
             case ToolFinished(call, output, failed):
-                told = {"type": "tool_result", "tool_use_id": call.id, "content": output, "is_error": failed}
-                self._object({"type": "user", "message": {"role": "user", "content": [told]}})
-            case TextDelta(text) if self._partial:
-                self._delta({"type": "text_delta", "text": text})
-            case ReasoningDelta(text) if self._partial:
-                self._delta({"type": "thinking_delta", "thinking": text})
+                given = {"type": "tool_result", "tool_use_id": call.id, "content": output, "is_error": failed}
+                self._object({"type": "user", "message": {"role": "user", "content": [given]}})
             case Retrying(reason, seconds):
                 self._object({"type": "system", "subtype": "retry", "reason": reason, "seconds": round(seconds, 1)})
             case Waiting(reason):
@@ -98,9 +96,6 @@ class StreamJson(Json):
                 self._object({"type": "system", "subtype": "summary", "text": text})
             case Warned(text):
                 self._object({"type": "system", "subtype": "warning", "text": text})
-
-    def _delta(self, delta: dict[str, str]) -> None:
-        self._object({"type": "stream_event", "event": {"type": "content_block_delta", "index": 0, "delta": delta}})
 
     def _object(self, value: dict[str, object]) -> None:
         self._write(json.dumps({**value, "session_id": self._session_id, "version": FORMAT}))

@@ -97,8 +97,8 @@ class Lines(Quiet):
                 self._line(f"  from {', '.join(dict.fromkeys(_LINK.findall(output))) or 'no note'}")
             case Nested(name, ToolStarted(call)):
                 self._line(f"  {name}: {call.name} {' '.join(call.arguments.split())[:120]}")
-            case Retrying(reason, seconds):
-                self._line(f"  trying again in {seconds:.0f} s: {reason}")
+            case Retrying():
+                self._line(f"  {event.words}")
             case Waiting(reason):
                 self._line(f"  {reason}")
             case SummedUp(text) if text:
@@ -159,8 +159,8 @@ class Live(Quiet):
                 self._doing = f"{name}: {call.name}"
             case Answered(_, _, usage) | Nested(_, Answered(_, _, usage)) | SummedUp(_, usage):
                 self._used += usage
-            case Retrying(reason, seconds):
-                self._doing = f"trying again in {seconds:.0f} s: {reason}"
+            case Retrying():
+                self._doing = event.words
             case Waiting(reason):
                 self._doing = reason
             case Warned(text):

@@ -48,6 +48,8 @@ class Outcome:
     here: Here
     structured: "Checked | None" = None
     """None where no schema was given."""
+    signalled: str = ""
+    """What signal ended it, in words; empty where none did."""
 
     @property
     def said(self) -> str:
@@ -66,6 +68,8 @@ class Outcome:
         """Why it was no success, in a sentence; empty where it was."""
         if self.turn.reason or not self.code:
             return self.turn.reason
+        if self.signalled:
+            return f"{self.signalled} after the answer"
         if self.wrong:
             return f"the answer does not follow the schema: {self.wrong}"
         return f"a permission was missing: {self.denials[-1].reason}" if self.denials and self.code == 55 else ""
@@ -73,7 +77,9 @@ class Outcome:
     @property
     def complaint(self) -> str:
         """The same as the user is told of it."""
-        return self.reason if self.turn.outcome == "done" else f"{self.turn.outcome}: {self.turn.reason}"
+        return (
+            self.reason if self.turn.outcome == "done" or self.signalled else f"{self.turn.outcome}: {self.turn.reason}"
+        )
 
     @property
     def waiting(self) -> str:

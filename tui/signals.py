@@ -8,6 +8,12 @@ from typing import TypeVar
 
 Given = TypeVar("Given")
 
+_HEARD = (
+    (signal.SIGINT, 130, "interrupted by the user"),
+    (signal.SIGTERM, 143, "terminated by a signal (SIGTERM)"),
+    (signal.SIGHUP, 143, "terminated by a signal (SIGHUP): its terminal was closed"),
+)
+
 
 class Signals:
     """The first signal cancels what is being done; a second one, while that still ends, ends the process at once."""
@@ -16,14 +22,16 @@ class Signals:
         self.code = 0
         """That of the first signal that came; 0 where none did."""
         self.count = 0
-        self._cancel: Callable[[], bool] | None = None
+        self.why = ""
+        """What the first one was, as a user is told."""
+        self._cancel: Callable[[str], bool] | None = None
         self._ended: Callable[[], bool] = bool
 
     def watch(self) -> None:
         loop = asyncio.get_running_loop()
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
+        for number, code, why in _HEARD:
             if signal.getsignal(number) is not signal.SIG_IGN:  # under nohup, or in the background of a script
-                loop.add_signal_handler(number, self._came, code)
+                loop.add_signal_handler(number, self._came, code, why)
 
     async def ending(self, work: Awaitable[Given]) -> Given:
         """Await what the first signal cancels.
@@ -34,12 +42,12 @@ class Signals:
         task = asyncio.ensure_future(work)
         self._cancel, self._ended = task.cancel, task.done
         if self.code:
-            task.cancel()
+            task.cancel(self.why)
         return await task
 
-    def _came(self, code: int) -> None:
+    def _came(self, code: int, why: str) -> None:
         if self._cancel is None or (self.code and not self._ended()):
             os._exit(code)
-        self.code = self.code or code
+        self.code, self.why = self.code or code, self.why or why
         self.count += 1
-        self._cancel()
+        self._cancel(self.why)

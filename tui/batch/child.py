@@ -102,7 +102,6 @@ def start(files: Files, prompt: str, words: Sequence[str], *, folder: Path, envi
     make_folder(files.answer.parent)
     replace_file(files.prompt, prompt.encode())
     environ = {name: value for name, value in environ.items() if not name.startswith(("PYTHON", "OGCODE_CALL"))}
-    environ["OGCODE_TRUST"] = "1"  # the folder that the worktree was made from is trusted, maybe for this run only
     write = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     answer = os.open(files.answer, write, 0o600)
     try:

@@ -1,6 +1,7 @@
 """What came of each task: one JSON object, on stdout or at the end of a file, each of them once."""
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +18,10 @@ Status = Literal["done", "check_failed", "setup_failed", "denied", "limit", "pro
 STATUSES: Mapping[int, Status] = {0: "done", 3: "limit", 53: "limit", 54: "limit", 55: "denied", 75: "provider"}
 
 
+class ResultsRefused(Exception):
+    """The file for the results can't be used; one sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """What a headless run said of itself."""
@@ -30,6 +35,8 @@ class Turn:
     tokens: int
     cost: float | None
     seconds: float
+    over_cost: bool = False
+    """What it might cost was reached."""
 
     @classmethod
     def read(cls, told: Mapping[str, object], exit_code: int | None) -> "Turn":
@@ -50,6 +57,7 @@ class Turn:
             sum(count for count in counts if isinstance(count, int)),
             cost if isinstance(cost, int | float) else None,
             milliseconds / 1000 if isinstance(milliseconds, int | float) else 0.0,
+            told.get("subtype") == "error_max_budget_usd",
         )
 
     @property
@@ -88,8 +96,18 @@ class Results:
     """Where the objects go: to a function that prints one, or to a file that has no line of theirs yet."""
 
     def __init__(self, path: Path | None) -> None:
+        """Look what is there, before anything is spent.
+
+        Raises:
+            ResultsRefused: it can't be read or written.
+        """
+        if path and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
+            raise ResultsRefused(f"--output {path}: it can't be written")
         self._path = path
-        self._there = _keys(path) if path else set()
+        try:
+            self._there = _keys(path) if path else set()
+        except OSError as error:
+            raise ResultsRefused(f"--output {path}: it can't be read: {error.strerror}") from error
 
     def take(self, row: Mapping[str, object]) -> str | None:
         """Write a row where it is missing; give the line that is to be printed, if there is no file.

@@ -12,6 +12,7 @@ from ogcode.tui.batch.work import Interrupted, over, put_away, work_on
 from ogcode.tui.batch.worktrees import GitFailed
 
 _DRAWN_EVERY = 0.5
+_ROUNDING = 1e-9
 _OVER = ("finished", "interrupted", None)
 
 Row = Mapping[str, object]
@@ -57,7 +58,7 @@ class Runner:
 
     def _is_enough(self) -> bool:
         wishes = self._shop.wishes
-        if wishes.max_cost is not None and self._shop.journal.spent >= wishes.max_cost:
+        if wishes.max_cost is not None and self._shop.journal.spent >= wishes.max_cost - _ROUNDING:
             self.halted = "cost"
         elif wishes.fail_fast and any(row["status"] != "done" for row in self.rows.values()):
             self.halted = "failure"

@@ -62,10 +62,12 @@ def read_tasks(path: Path) -> Tasks:
     """Read a file of JSON lines, or each `.md` of a folder.
 
     Raises:
-        TasksBroken: there is something in them that makes no sense; nothing of it is used then.
-        OSError: they can't be read.
+        TasksBroken: they can't be read, or there is something in them that makes no sense; nothing of it is used then.
     """
-    tasks = tuple(_of_folder(path) if path.is_dir() else _of_lines(path))
+    try:
+        tasks = tuple(_of_folder(path) if path.is_dir() else _of_lines(path))
+    except OSError as error:
+        raise TasksBroken(f"{error.filename or path}: it can't be read: {error.strerror}") from error
     if not tasks:
         raise TasksBroken(f"{path}: there are no tasks in it")
     seen = dict[str, str]()

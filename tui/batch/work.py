@@ -2,12 +2,15 @@
 
 import asyncio
 import os
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from ogcode.agent.root import find_root
 from ogcode.agent.sandbox.layout import SandboxRefused
 from ogcode.agent.secrets import scrub
+from ogcode.agent.trust import Trust
 from ogcode.tui.batch.child import Child, last_line, start
 from ogcode.tui.batch.commands import SECONDS, Done, run_command
 from ogcode.tui.batch.journal import Standing
@@ -23,7 +26,7 @@ _OURS = ("running", "kept", "checked")
 
 
 class Interrupted(Exception):
-    """The batch was told to stop, or the task's process was, while it was at work."""
+    """The batch was told to stop, or the task's process was, while it was at work; or it had used up the budget."""
 
     def __init__(self, cost: float | None = None) -> None:
         super().__init__()
@@ -120,9 +123,17 @@ async def _earlier(shop: Shop, task: Task, step: Standing) -> Turn | None:
         return None
     told = shop.files(task.id, step.attempt).told()
     turn = Turn.read(told, None) if told else None
-    if turn and shop.stop.code and turn.exit_code in _SIGNALLED:
+    if turn is None or not _cut_off(turn, step):
+        return turn
+    if shop.stop.code:
         raise Interrupted(turn.cost)
-    return None if turn is None or turn.exit_code in _SIGNALLED else turn
+    shop.journal.step(task.id, "interrupted", step.attempt, cost=turn.cost)
+    return None
+
+
+def _cut_off(turn: Turn, step: Standing) -> bool:
+    """Tell whether a turn was ended for the sake of the batch, by a signal or what was left to spend."""
+    return turn.exit_code in _SIGNALLED or (turn.over_cost and step.facts.get("costs") == "what is left")
 
 
 async def _turn(shop: Shop, task: Task, attempt: int) -> Turn:
@@ -136,9 +147,11 @@ async def _turn(shop: Shop, task: Task, attempt: int) -> Turn:
         raise Interrupted
     files, folder = shop.files(task.id, attempt), shop.place(task)
     if not folder.is_dir():
-        raise Ended("failed", f"cwd '{task.cwd}' is no folder of the worktree; is it committed?")
-    child = start(files, task.prompt, _words(shop, task), folder=folder, environ=shop.here.environ)
-    shop.journal.step(task.id, "running", attempt, pid=child.pid, born=child.born)
+        raise Ended("failed", f"{folder} is not there; is it committed?")
+    left = _left(shop)
+    costs = "what is left" if left is not None and (task.max_cost is None or left < task.max_cost) else ""
+    child = start(files, task.prompt, _words(shop, task, left), folder=folder, environ=_environ(shop, folder))
+    step = shop.journal.step(task.id, "running", attempt, pid=child.pid, born=child.born, costs=costs)
     shop.progress.at(task.id, "runs", files.log)
     await _wait(shop, task.id, child)
     told, code = files.told(), child.code
@@ -148,7 +161,7 @@ async def _turn(shop: Shop, task: Task, attempt: int) -> Turn:
         why = f"it was ended by signal {-code}" if code and code < 0 else last_line(files.log).removeprefix("ogcode: ")
         raise Ended(STATUSES.get(code or 1, "failed"), why or f"it ended with {code} and no result")
     turn = Turn.read(told, code)
-    if turn.exit_code in _SIGNALLED:
+    if _cut_off(turn, step):
         raise Interrupted(turn.cost)
     return turn
 
@@ -162,7 +175,8 @@ async def _prepare(shop: Shop, task: Task, base: str) -> None:
 async def _setup(shop: Shop, task: Task) -> None:
     done = await _command(shop, task, "setup", task.setup) if task.setup else None
     if done and done.code:
-        raise Ended("setup_failed", f"setup ended with {done.code}: {' '.join(done.output.split())[-300:]}")
+        said = " ".join(done.output.split())[-300:]
+        raise Ended("setup_failed", f"setup ended with {done.code}{f': {said}' if said else ''}")
 
 
 async def _keep(shop: Shop, task: Task, attempt: int) -> None:
@@ -269,10 +283,22 @@ async def _unless_stopped(stop: Stop, asked: Coroutine[Any, Any, Done]) -> Done:
         stop.commands.discard(running)
 
 
-def _words(shop: Shop, task: Task) -> list[str]:
+def _environ(shop: Shop, folder: Path) -> Mapping[str, str]:
+    """Pass on the trust in the checkout where it does not reach the worktree, whose settings may be older."""
+    here = shop.here
+    holds = Trust(here.home).holds(find_root(folder, None))
+    return here.environ if holds else {**here.environ, "OGCODE_TRUST": "1"}
+
+
+def _left(shop: Shop) -> float | None:
+    """Tell what the batch may still cost."""
+    most = shop.wishes.max_cost
+    return None if most is None else max(most - shop.journal.spent, 0.0)
+
+
+def _words(shop: Shop, task: Task, left: float | None) -> list[str]:
     """Give the flags of the headless run."""
     wishes = shop.wishes
-    left = None if wishes.max_cost is None else max(wishes.max_cost - shop.journal.spent, 0.0)
     costs = [cost for cost in (task.max_cost, left) if cost is not None]
     flags: dict[str, object] = {
         "--model": task.model or wishes.model or None,

@@ -57,7 +57,16 @@ class Worktrees:
         Raises:
             GitFailed: there is none.
         """
-        return await self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        if not (commit := await self._tip("HEAD^{commit}")):
+            raise GitFailed(f"{self._top} has no commit to begin with; make one, or use --in-place")
+        return commit
+
+    async def in_the_way(self) -> str:
+        """Name a branch below which git can make none of ours; empty where there is none."""
+        for name in ("ogcode", f"ogcode/{self._batch}"):
+            if await self._tip(f"refs/heads/{name}"):
+                return name
+        return ""
 
     async def changed(self) -> bool:
         """Tell whether the checkout holds what no worktree will."""
