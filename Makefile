@@ -38,8 +38,7 @@ check: $(VENV)/.dev
 	for package in agent librarian scribe tui; do ln -sfn "../../../$$package" "build/types/ogcode/$$package"; done
 	cd "$(HERE)" && "$(BIN)/ruff" check .
 	cd "$(HERE)" && "$(BIN)/ruff" format --check .
-	cd "$(HERE)" && "$(BIN)/mypy" -p ogcode
-	cd "$(HERE)" && MYPYPATH=tests "$(BIN)/mypy" tests bench
+	cd "$(HERE)" && MYPYPATH=tests:bench "$(BIN)/mypy" build/types/ogcode tests bench
 	cd "$(HERE)" && "$(BIN)/lint-imports"
 
 torture: $(VENV)/.dev

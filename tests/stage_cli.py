@@ -28,12 +28,19 @@ class Place:
 
     folder: Path
     environ: dict[str, str]
+    indoors: bool = False
+    """`run` starts no process of its own: for tests of what is done, and not of how it is started and ended."""
 
     def run(self, *arguments: str, stdin: str | None = None, **environ: str) -> "subprocess.CompletedProcess[str]":
+        environ = {**self.environ, **environ}
+        if self.indoors:
+            from indoors import run_indoors
+
+            return run_indoors(arguments, folder=self.folder, environ=environ, stdin=stdin)
         return subprocess.run(
             [OGCODE, *arguments],
             cwd=self.folder,
-            env={**self.environ, **environ},
+            env=environ,
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,
@@ -92,14 +99,14 @@ def _shape(name: str) -> Any:
     return Draft202012Validator(json.loads(schema_of(name)))
 
 
-def new_place(tmp_path: Path, name: str = "repo", *, git: bool = True) -> Place:
+def new_place(tmp_path: Path, name: str = "repo", *, git: bool = True, indoors: bool = False) -> Place:
     folder = tmp_path / name
     folder.mkdir()
     (folder / "calc.py").write_text("def add(a, b):\n    return a - b\n", "utf-8")
     if git:
         subprocess.run(["git", "init", "-q", folder], check=True)
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "OGCODE_HOME": str(tmp_path / "home")}
-    return Place(folder, environ)
+    return Place(folder, environ, indoors)
 
 
 def end_scribe(place: Place) -> None:

@@ -1,11 +1,14 @@
 import json
+import shutil
 import signal
+import threading
 from pathlib import Path
 
 import pytest
 from batches import FLAGS, Worker, a_repository, a_task, asked, branches, git, note_ids, rows, worktrees, write_tasks
 from fake_server import Body, Call, Reply, Say, Stall, last_user
-from stage_cli import NOTE, Place, Serve, model_of, role_of
+from stage_cli import NOTE, Place, Serve, end_scribe, model_of, new_place, role_of
+from tunnel import tunnel
 
 from ogcode.agent.seal import Seal
 from ogcode.tui.batch.journal import Journal
@@ -156,7 +159,10 @@ def test_a_task_recalls_what_one_before_it_did(remembering: Place, serve: Serve)
     assert rows(done.stdout)["first"]["note"] in told[0]
 
 
-def test_an_interrupted_batch_leaves_no_worktree_and_no_work_behind(place: Place, serve: Serve) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGHUP, 143)])
+def test_an_interrupted_batch_leaves_no_worktree_and_no_work_behind(
+    place: Place, serve: Serve, number: signal.Signals, code: int
+) -> None:
     stalled = True
 
     def script(body: Body) -> Reply:
@@ -169,9 +175,9 @@ def test_an_interrupted_batch_leaves_no_worktree_and_no_work_behind(place: Place
     tasks = write_tasks(place, [a_task("one"), a_task("two")])
     process = place.start("batch", str(tasks), *FLAGS, "--jobs", "1", **model_of(server))
     assert server.stalled.wait(30)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=40)
-    assert (process.returncode, out) == (130, ""), err
+    assert (process.returncode, out) == (code, ""), err
     assert worktrees(place) == []
     assert git(place, "show", "ogcode/tasks/one.attempt-1:one.txt") == "one"
     stalled = False
@@ -198,12 +204,88 @@ def test_no_task_is_begun_once_all_have_cost_enough(place: Place, serve: Serve) 
     assert server.chats == []
 
 
+@pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl, to be a provider whose prices are known")
+def test_a_batch_stops_where_its_budget_is_used_up_and_goes_on_with_a_higher_one(
+    place: Place, serve: Serve, tmp_path: Path
+) -> None:
+    worker = Worker()
+    server = serve(worker)
+    server.prompt_tokens = 100_000  # 12.5 cents of gpt-5 a request; a task makes two
+    tasks = write_tasks(place, [a_task("one"), a_task("two"), a_task("three")])
+    words = ("batch", str(tasks), *FLAGS, "--jobs", "1", "--model", "openai/gpt-5")
+    with tunnel("api.openai.com", server.url, tmp_path) as way:
+        environ = {**way, "OPENAI_API_KEY": "k"}
+        first = place.run(*words, "--max-cost", "0.3", **environ)
+        again = place.run(*words, "--max-cost", "0.3", **environ)
+        asked_before = len(server.chats)
+        higher = place.run(*words, "--max-cost", "2", **environ)
+    assert (first.returncode, list(rows(first.stdout))) == (54, ["one"]), first.stderr
+    assert rows(first.stdout)["one"]["cost"] == pytest.approx(0.25, rel=0.01)
+    assert "--max-cost 0.3 is reached: $0.37" in first.stderr
+    assert (again.returncode, asked_before) == (54, 3)
+    assert higher.returncode == 0, higher.stderr
+    assert {name: row["attempt"] for name, row in rows(higher.stdout).items()} == {"one": 1, "two": 2, "three": 1}
+    assert worker.finished == {"one": 1, "two": 1, "three": 1}
+    assert git(place, "show", "ogcode/tasks/two.attempt-1:two.txt") == "two"
+
+
+def test_a_second_interrupt_ends_at_once_what_is_still_ending(remembering: Place, serve: Serve) -> None:
+    place = remembering
+    scribing = threading.Event()
+
+    def script(body: Body) -> Reply:
+        if role_of(body) == "scribe":
+            scribing.set()
+            return Stall()
+        return Stall("half") if any(message["role"] == "tool" for message in body["messages"]) else worker(body)
+
+    worker = Worker()
+    server = serve(script)
+    tasks = write_tasks(place, [a_task("one")])
+    process = place.start("batch", str(tasks), *FLAGS, **model_of(server))
+    assert server.stalled.wait(30)
+    process.send_signal(signal.SIGINT)
+    assert scribing.wait(30)  # the run waits for its note, before it tells its result
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=40)
+    end_scribe(place)
+    assert process.returncode == 130, err
+    assert (place.folder / ".ogcode" / "batches" / "tasks" / "attempts" / "one.1.json").read_bytes() == b""
+    assert worktrees(place) == []
+    assert git(place, "show", "ogcode/tasks/one.attempt-1:one.txt") == "one"
+
+
 def test_nothing_is_run_in_a_folder_that_is_not_trusted(place: Place) -> None:
     tasks = write_tasks(place, [a_task("one")])
     done = place.run("batch", str(tasks))
     assert (done.returncode, done.stdout) == (55, "")
     assert "--trust" in done.stderr
     assert not (place.folder / ".ogcode").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["absent.jsonl"], 42, "absent.jsonl: it can't be read"),
+        (["tasks.jsonl", "-o", "absent/results"], 42, "--output absent/results: it can't be written"),
+        (["tasks.jsonl", "--name", "taken"], 1, "there is a branch 'ogcode/taken'"),
+    ],
+)
+def test_what_no_task_could_be_done_with_is_said_before_the_first(
+    place: Place, serve: Serve, words: list[str], code: int, said: str
+) -> None:
+    write_tasks(place, [a_task("one")], "repo/tasks.jsonl")
+    git(place, "branch", "ogcode/taken")
+    server = serve(Worker())
+    done = place.run("batch", *words, *FLAGS, **model_of(server))
+    assert (done.returncode, done.stdout, said in done.stderr) == (code, "", True), done.stderr
+    assert not server.chats
+
+
+def test_a_repository_without_a_commit_has_nothing_to_begin_with(tmp_path: Path) -> None:
+    empty = new_place(tmp_path, indoors=True)
+    done = empty.run("batch", str(write_tasks(empty, [a_task("one")])), *FLAGS)
+    assert (done.returncode, "has no commit to begin with" in done.stderr) == (1, True), done.stderr
 
 
 def test_a_batch_that_runs_is_not_run_twice(place: Place, serve: Serve) -> None:

@@ -6,6 +6,7 @@ from fake_server import Call, Fail, Reply, Say, Stall
 from stage_cli import Place, Serve, end_scribe, events_of, model_of, playing
 
 LOOK = Call("glob", {"pattern": "*"})
+SMALL = Fail(400, {"error": {"message": "maximum context length is 512 tokens"}})
 SCHEMA = json.dumps({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
 
 
@@ -17,9 +18,11 @@ SCHEMA = json.dumps({"type": "object", "properties": {"n": {"type": "integer"}},
         (1, "error_during_execution", [Fail(401, {"error": {"message": "bad key"}})], [], "key"),
         (1, "error_schema", [Say("no"), Say("still no")], ["--json-schema", SCHEMA], "does not follow the schema"),
         (3, "error_time_limit", [Stall("thinking")], ["--time-limit", "0.5"], "time limit"),
-        (53, "error_max_turns", [LOOK, Say("never asked for")], ["--max-turns", "1"], "turns"),
+        (53, "error_max_turns", [LOOK, Say("never asked for")], ["--max-turns", "1"], "model requests"),
         (53, "error_loop", [LOOK] * 9, [], "repeated"),
         (54, "error_max_tokens", [LOOK, Say("never asked for")], ["--max-tokens", "10"], "tokens"),
+        (54, "error_window", [SMALL] * 2, [], "512 tokens"),
+        (54, "error_window", [LOOK, *[SMALL] * 9], [], "512 tokens"),
         (55, "error_permission", [Call("bash", {"command": "touch x"}), Say("could not")], [], "permission"),
         (75, "error_provider", [Fail(429, "slow down", {"Retry-After": "86400"})], [], "24 hours"),
     ],
@@ -56,17 +59,26 @@ def test_a_sandbox_that_can_not_be_had_is_a_denial(place: Place, serve: Serve) -
     assert (done.returncode, "sandbox 'ws' can't be kept" in done.stderr) == (55, True), done.stderr
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code", "why"),
+    [
+        (signal.SIGINT, 130, "interrupted by the user"),
+        (signal.SIGTERM, 143, "terminated by a signal (SIGTERM)"),
+        (signal.SIGHUP, 143, "terminated by a signal (SIGHUP): its terminal was closed"),
+    ],
+)
 @pytest.mark.parametrize("when", ["while the model answers", "while the note is awaited"])
 def test_a_signal_ends_the_turn_cleanly_and_tells_by_the_code(
-    place: Place, serve: Serve, number: signal.Signals, code: int, when: str
+    place: Place, serve: Serve, number: signal.Signals, code: int, why: str, when: str
 ) -> None:
     late = when == "while the note is awaited"
     server = serve(playing([Say("the answer") if late else Stall()], scribe=Stall()))
     process = place.start("-p", "go " * 300, "--output-format", "json", "--memory-wait", "50", **model_of(server))
     assert server.stalled.wait(20)
     process.send_signal(number)
-    out, _ = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=20)
     [told] = events_of(out)
+    reason = f"{why} after the answer" if late else why
+    assert (told["reason"], err.splitlines()[-1]) == (reason, f"ogcode: {reason}")
     assert (process.returncode, told["exit_code"], told["memory"]["pending"]) == (code, code, late)
     end_scribe(place)

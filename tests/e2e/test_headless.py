@@ -88,6 +88,7 @@ def test_stdin_is_the_prompt_or_is_added_to_it(place: Place, serve: Serve) -> No
 def test_bad_input_is_one_sentence_and_the_right_code(
     place: Place, arguments: list[str], environ: dict[str, str], code: int, said: str
 ) -> None:
+    place.indoors = True
     done = place.run(*arguments, **environ)
     assert done.returncode == code, done.stderr
     assert said in done.stderr

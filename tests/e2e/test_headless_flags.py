@@ -171,7 +171,7 @@ def test_quiet_says_errors_alone_and_verbose_says_more(place: Place, serve: Serv
     replies: list[Reply] = [Call("bash", {"command": "ls"}), Call("glob", {"pattern": "*.py"}), Say("ok")]
     assert place.run("-p", "go", "--quiet", **model_of(serve(playing(replies)))).stderr == ""
     limited = place.run("-p", "go", "--quiet", "--max-turns", "1", **model_of(serve(playing(replies))))
-    assert limited.stderr == "ogcode: limit: the limit of this turn was reached: turns\n"
+    assert limited.stderr == "ogcode: limit: the limit of model requests was reached: 1\n"
     more = place.run("-p", "go", "--verbose", **model_of(serve(playing(replies)))).stderr
     assert all(word in more for word in ("not trusted", "· glob", "  | calc.py", " tokens in, ", ".ogcode/spool/"))
 

@@ -65,7 +65,10 @@ def test_without_a_terminal_and_without_a_prompt_it_is_said_how_to_give_one(plac
     assert (done.returncode, done.stdout, 'ogcode -p "what to do"' in done.stderr) == (42, "", True)
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can be another user")
+only_root = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can be another user")
+
+
+@only_root
 @pytest.mark.parametrize(
     ("flags", "code", "said"),
     [
@@ -88,3 +91,36 @@ def test_another_user_works_in_a_checkout_whose_memory_he_may_not_read(
     assert (done.returncode, done.stdout) == (code, "" if code else "fine\n"), done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@only_root
+@pytest.mark.parametrize(
+    ("closed", "command", "shown", "said"),
+    [
+        (".", "memory list", "", "memory is empty here"),
+        (".", "memory list --forgotten", "", "which notes are gone is not known"),
+        (".", "memory status", "notes: 0", "it is as if there were no memory and no sessions here"),
+        (".", "stats", "", "can't be read (Permission denied)"),
+        (".", "sessions", "", "can't be read (Permission denied)"),
+        ("undo", "memory list", "By hand", ".ogcode: undo can't be read (Permission denied) and is left out"),
+        ("memory", "memory list", "", ".ogcode: memory can't be read (Permission denied) and is left out"),
+        ("usage.jsonl", "stats", "", ".ogcode: usage.jsonl can't be read (Permission denied) and is left out"),
+    ],
+)
+def test_another_user_is_told_what_he_may_not_read_and_is_shown_the_rest(
+    place: Place, closed: str, command: str, shown: str, said: str
+) -> None:
+    store = place.folder / ".ogcode"
+    for name in ("memory", "spool", "sessions", "undo", "locks"):
+        (store / name).mkdir(parents=True)
+    (store / "memory" / "by-hand.md").write_text("# By hand\n\nTopics: zebra\n", "utf-8")
+    (store / "usage.jsonl").write_text("{}\n", "utf-8")
+    for folder in list(place.folder.parents)[:-2]:
+        folder.chmod(0o755)
+    for each in (place.folder, *place.folder.rglob("*")):
+        each.chmod(0o755 if each.is_dir() else 0o644)
+    (store / closed).chmod(0o700 if (store / closed).is_dir() else 0o600)
+    trust = {} if closed == "." else {"OGCODE_TRUST": "1"}
+    done = run(place, f"{ANOTHER} {OGCODE} {command}", place.environ | trust)
+    assert (done.returncode, said in done.stderr, shown in done.stdout) == (0, True, True), done.stderr
+    assert "can't be read (Permission denied)" in done.stderr

@@ -4,7 +4,7 @@ import signal
 import subprocess
 
 import pytest
-from fake_server import Call, Say, last_user
+from fake_server import Body, Call, Cut, Say, last_user
 from stage_cli import OGCODE, Place, Serve, events_of, model_of, playing, role_of
 
 ASKED = ("late", "read\n\n<stdin>\nlate\n</stdin>")
@@ -118,9 +118,47 @@ def test_limits_of_tokens_hold_for_all_turns_together(place: Place, serve: Serve
 def test_text_comes_in_parts_where_that_is_asked_for(place: Place, serve: Serve) -> None:
     server = serve(playing([Say("a few words in parts", reasoning="hm")]))
     told = place.events("-p", "go", "--include-partial-messages", **model_of(server))
-    deltas = [event["event"]["delta"] for event in told if event["type"] == "stream_event"]
+    deltas = [event["event"].get("delta", {}) for event in told if event["type"] == "stream_event"]
     assert "".join(delta.get("text", "") for delta in deltas) == "a few words in parts"
     assert "".join(delta.get("thinking", "") for delta in deltas) == "hm"
+
+
+def test_each_message_comes_as_the_events_that_scripts_know(place: Place, serve: Serve) -> None:
+    look = Call("glob", {"pattern": "*.py"})
+    server = serve(playing([(Say("looking", reasoning="hm"), look), Say("one file")]))
+    told = place.events("-p", "go", "--include-partial-messages", **model_of(server))
+    streamed = [event["event"] for event in told if event["type"] == "stream_event"]
+    assert [_short(event) for event in streamed] == [
+        *("message_start", "start 0 thinking", "hm", "stop 0", "start 1 text", "looking", "stop 1"),
+        *("start 2 tool_use", json.dumps(look.arguments), "stop 2", "tool_use", "message_stop"),
+        *("message_start", "start 0 text", "one file", "stop 0", "end_turn", "message_stop"),
+    ]
+    assert len({event["message"]["id"] for event in streamed if event["type"] == "message_start"}) == 2
+    assert [event["type"] for event in told if event["type"] != "stream_event"][1:] == [
+        *("assistant", "user", "assistant", "result"),
+    ]
+
+
+def test_a_message_that_is_asked_for_again_begins_anew(place: Place, serve: Serve) -> None:
+    server = serve(playing([Cut(200, Say("void")), Say("good")]))
+    told = place.events("-p", "go", "--include-partial-messages", **model_of(server))
+    kinds = [event["event"]["type"] if "event" in event else event.get("subtype", "") for event in told]
+    assert kinds[kinds.index("retry") + 1] == "message_start"
+    assert (kinds.count("message_start"), kinds.count("message_stop")) == (2, 1)
+
+
+def _short(event: Body) -> str:
+    match event:
+        case {"type": "content_block_start", "index": index, "content_block": {"type": kind}}:
+            return f"start {index} {kind}"
+        case {"type": "content_block_delta", "delta": delta}:
+            return next(str(value) for key, value in delta.items() if key != "type")
+        case {"type": "content_block_stop", "index": index}:
+            return f"stop {index}"
+        case {"type": "message_delta", "delta": {"stop_reason": why}, "usage": {"output_tokens": int()}}:
+            return str(why)
+        case _:
+            return str(event["type"])
 
 
 def test_a_silent_pipe_holds_no_prompt_up_and_one_that_is_asked_for_is_waited_for(place: Place, serve: Serve) -> None:

@@ -112,7 +112,7 @@ def test_planted_programs_are_not_what_a_command_runs_in(trapped: Trap, serve: S
 
 def victim_of(tmp_path: Path, serve: Serve) -> Place:
     """Another repository of the same user, trusted, with a memory of its own."""
-    victim = new_place(tmp_path, "victim")
+    victim = new_place(tmp_path, "victim", indoors=True)
     server = serve(
         playing([Say("the marmalade plan is a zebra")], scribe=Say("# Zebra\n\nTopics: zebra\n\nsecret zebra"))
     )
@@ -127,7 +127,7 @@ def victim_of(tmp_path: Path, serve: Serve) -> Place:
 @pytest.mark.parametrize("way", ["worktree", "link"])
 def test_a_folder_can_not_pass_itself_off_as_another_trusted_repository(tmp_path: Path, serve: Serve, way: str) -> None:
     victim = victim_of(tmp_path, serve)
-    mine = new_place(tmp_path, "mine", git=way == "link")
+    mine = new_place(tmp_path, "mine", git=way == "link", indoors=True)
     if way == "link":
         mine.folder.joinpath(".ogcode").symlink_to(victim.folder / ".ogcode")
     else:
@@ -163,7 +163,7 @@ def test_a_folder_can_not_pass_itself_off_as_another_trusted_repository(tmp_path
 
 
 def test_a_forged_worktree_can_not_be_trusted_and_that_is_one_sentence(tmp_path: Path) -> None:
-    mine = new_place(tmp_path, "mine", git=False)
+    mine = new_place(tmp_path, "mine", git=False, indoors=True)
     other = new_place(tmp_path, "other")
     (other.folder / ".git" / "worktrees" / "x").mkdir(parents=True)
     (other.folder / ".git" / "worktrees" / "x" / "commondir").write_text("../..\n", "utf-8")

@@ -15,6 +15,7 @@ LATE = {
 }
 """Of our own, what an answer in a word has no use for."""
 HEAVY = {
+    *("click", "h2", "hpack", "pygments", "rich"),  # what httpx takes along where it is there
     "jsonschema",
     "litellm",
     "textual",

@@ -67,6 +67,11 @@ def test_streams_and_folders_in_a_bad_state_cost_no_answer_and_no_traceback(
         (["-p", "x", "--max-turns", "many"], 2, "--max-turns: 'many' is not a positive whole number"),
         (["-p", "x", "--time-limit", "nan"], 2, "--time-limit: 'nan' is not a positive number"),
         (["-p", "x", "-r", ""], 2, "it names nothing; ogcode sessions lists"),
+        (["-p", "x", "-r"], 2, "--resume without an ID picks a session in the app"),
+        (["-p", "x", "--modle", "y"], 2, "there is no flag --modle; did you mean --model?"),
+        (["-p", "x", "--full-auto"], 2, "there is no flag --full-auto; did you mean --mode auto?"),
+        (["-p", "x", "--frobnicate=1"], 2, "there is no flag --frobnicate; ogcode help flags lists all"),
+        (["-p", "fix", "the", "test"], 2, "'the' is one word too many; put the prompt into quotes"),
         (["memory", "wait", "long"], 2, "usage: ogcode memory"),
         (["memory", "wait", "nan"], 2, "usage: ogcode memory"),
         (["recall", "what", "--conversation"], 2, "usage: ogcode recall"),
@@ -76,6 +81,18 @@ def test_streams_and_folders_in_a_bad_state_cost_no_answer_and_no_traceback(
 def test_what_can_not_be_meant_is_said_to_be_wrong(place: Place, arguments: list[str], code: int, said: str) -> None:
     done = place.run(*arguments)
     assert (done.returncode, done.stdout, said in done.stderr) == (code, "", True), done.stderr
+
+
+def test_a_flag_that_makes_no_sense_is_one_line(place: Place) -> None:
+    assert place.run("-p", "x", "--mode", "edti").stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("names", "titles"), [([], 2), (["result"], 1), (["events"], 1)])
+def test_the_shapes_of_what_is_printed_can_be_printed(place: Place, names: list[str], titles: int) -> None:
+    done = place.run("schema", *names)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert [bool(each["title"]) for each in ([told] if names else told.values())] == [True] * titles
 
 
 @pytest.mark.parametrize("command", ["recall", "memory", "sessions", "models", "doctor", "demo"])

@@ -59,7 +59,7 @@ def test_a_newcomer_trusts_asks_allows_and_leaves(terminal: "pexpect.spawn[str]"
     seen.expect("Ask for something")
     terminal.send("fix add\r")
     seen.expect("Allow edit?")
-    seen.expect(r"\+    return a \+ b")
+    seen.expect(r"\+\s+return a \+ b")
     seen.quiet(0.5)  # the card takes no key until none has come for 0.3 s
     terminal.send("y")
     seen.expect("note 20")
