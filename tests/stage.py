@@ -5,6 +5,11 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from stage_memory import StagedMemory
+from stage_remembering import StagedRemembering
+from stage_sessions import StagedSessions, StagedSettings
+from stage_showing import StagedShowing
+from stage_work import StagedRights, StagedWork
 from textual.app import App
 from textual.pilot import Pilot
 
@@ -12,17 +17,14 @@ from ogcode.agent.events import Answered, Emit, Event, Progress, TextDelta, Tool
 from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import ToolCall, Turn, Usage
-from ogcode.tui.desk import Ask, NoteLine, Status
+from ogcode.tui.desk import Ask, ModelLine, Status
+from ogcode.tui.prompt_desk import Found, Ran, RunOnTerminal
 
 Play = Callable[[Emit, Ask], Awaitable[None]]
 
 SIZE = (100, 30)
 NOTE = "2026-09-12T091412Z--3f8c21aa"
 STATUS = Status("scripted/demo.toml", "ask", 0, 0, 32_768, None, 14, 0, "main", scripted=True, trusted=True)
-NOTES = (
-    NoteLine("n2", "Dispatch retry fix", "retries, backoff", "2026-09-12 09:14", "own", pending=True),
-    NoteLine("n1", "CI cache", "cache, setup-go", "2026-09-11 16:02", "foreign", pending=False),
-)
 
 
 @dataclass
@@ -75,21 +77,82 @@ def waiting(*events: Event) -> Play:
 
 
 @dataclass
+class StagedPrompt:
+    """A `PromptDesk` that finds what it was given."""
+
+    past: list[str] = field(default_factory=list)
+    vim: bool = False
+    files: Sequence[str] = ()
+    left: str = ""
+    kept: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    ran: list[tuple[str, bool]] = field(default_factory=list)
+    run_as: Callable[[Callable[[bytes], None]], Awaitable[Ran]] | None = None
+    written: Callable[[str], str] = str.upper
+    pasted: str = ""
+
+    def history(self) -> Sequence[str]:
+        return list(self.past)
+
+    def remember(self, text: str) -> None:
+        self.past.append(text)
+
+    def take_draft(self) -> str:
+        return self.left
+
+    def keep_draft(self, text: str) -> None:
+        self.kept.append(text)
+
+    def find(self, word: str, stale: Callable[[], bool]) -> Found:
+        return Found(tuple(path for path in self.files if word.lower() in path.lower()))
+
+    def steer(self, text: str) -> None:
+        self.said.append(text)
+
+    async def run(self, command: str, feed: Callable[[bytes], None], *, tell: bool) -> Ran:
+        self.ran.append((command, tell))
+        return await self.run_as(feed) if self.run_as else Ran("ok", failed=False)
+
+    async def edit(self, text: str, run: RunOnTerminal) -> str:
+        return self.written(text)
+
+    async def picture(self) -> str:
+        return self.pasted
+
+
+async def nothing() -> None: ...
+
+
+@dataclass
 class Stage:
     """A `Desk`: each message plays the next turn; without one left, it answers with an echo."""
 
     plays: list[Play] = field(default_factory=list)
     state: Status = STATUS
-    lines: Sequence[NoteLine] = NOTES
-    note: str = "# A note\n\nTopics: retries"
     shown: str = ""
-    past: list[str] = field(default_factory=list)
+    prompt: StagedPrompt = field(default_factory=StagedPrompt)
     before: Sequence[tuple[str, str]] = ()
-    named: Sequence[str] | ModelError = ("ollama/qwen3:8b", "openai/gpt-5")
+    named: Sequence[ModelLine] | ModelError = (ModelLine("ollama/qwen3:8b"), ModelLine("openai/gpt-5"))
+    silent: Sequence[str] = ()
     notices: Sequence[str] = ()
     asked: list[str] = field(default_factory=list)
     ended: list[Turn] = field(default_factory=list)
     closed: bool = False
+    opening: Callable[[], Awaitable[None]] = nothing
+    work: StagedWork = field(default_factory=StagedWork)
+    rights: StagedRights = field(init=False)
+    showing: StagedShowing = field(default_factory=StagedShowing)
+    remembering: StagedRemembering = field(default_factory=StagedRemembering)
+    sessions: StagedSessions = field(default_factory=StagedSessions)
+    settings: StagedSettings = field(default_factory=StagedSettings)
+    memory: StagedMemory = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rights = StagedRights(lambda call: self.shown or call.arguments)
+        self.memory = StagedMemory(lambda: self.state.memory)
+
+    async def open(self) -> None:
+        await self.opening()
 
     async def ask(self, text: str, *, emit: Emit, approve: Ask) -> Turn:
         self.asked.append(text)
@@ -117,10 +180,10 @@ class Stage:
     def status(self) -> Status:
         return self.state
 
-    async def models(self) -> Sequence[str]:
+    async def models(self) -> tuple[Sequence[ModelLine], Sequence[str]]:
         if isinstance(self.named, ModelError):
             raise self.named
-        return self.named
+        return self.named, self.silent
 
     async def use_model(self, name: str) -> str:
         if name == "none":
@@ -140,21 +203,6 @@ class Stage:
 
     def new_session(self) -> None:
         self.asked.clear()
-
-    def notes(self, query: str = "") -> Sequence[NoteLine]:
-        return [line for line in self.lines if query.lower() in line.title.lower()]
-
-    def read_note(self, note_id: str) -> str:
-        return f"{self.note}\n{note_id}"
-
-    def preview(self, call: ToolCall) -> str:
-        return self.shown or call.arguments
-
-    def history(self) -> Sequence[str]:
-        return list(self.past)
-
-    def remember_prompt(self, text: str) -> None:
-        self.past.append(text)
 
     def earlier(self) -> Sequence[tuple[str, str]]:
         return self.before

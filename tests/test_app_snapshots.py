@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from stage import NOTE, SIZE, STATUS, Clock, Play, Stage, calling, happening, saying, sees, waiting
+from stage_sessions import StagedSessions, a_session
 from textual.pilot import Pilot
 
 from ogcode.agent.events import Nested, ReasoningDelta, ToolFinished, ToolStarted, Warned
@@ -42,6 +43,10 @@ DIFF = """--- a/internal/dispatch/retry.go
 +const tries = 5
 +const limit = time.Minute
 """
+CHANGE = DIFF.replace("--- a/", "--- ").replace("+++ b/", "+++ ").replace("-1,4 +1,5", "-1,3 +1,4")
+LONG = "\n".join(
+    ["--- /dev/null", "+++ a.go", "@@ -0,0 +1,30 @@", *(f"+const line = {number}" for number in range(30))]
+)
 RECALL = ToolCall("c1", "memory_recall", json.dumps({"question": "what did we decide about retries?"}))
 READ = ToolCall("c2", "read", json.dumps({"path": "internal/dispatch/retry.go"}))
 EDIT = ToolCall("c3", "edit", json.dumps({"path": "internal/dispatch/retry.go"}))
@@ -73,6 +78,9 @@ def typed(text: str, seen: str, *then: str) -> Callable[[Pilot[int]], Awaitable[
         if then:
             await pilot.press(*then[:-1])
             await sees(pilot, then[-1])
+        colours = [worker for worker in pilot.app.workers if worker.group == "colour"]
+        if colours:
+            await pilot.app.workers.wait_for_complete(colours)
         await pilot.pause()
 
     return run
@@ -101,9 +109,10 @@ def test_an_answer(snap_compare: Snap) -> None:
 
 
 def test_an_unfolded_diff(snap_compare: Snap) -> None:
-    app = stand(Stage([happening(ToolStarted(EDIT), ToolFinished(EDIT, DIFF))]))
-    run = typed("make Send retry", NOTE, "ctrl+o", "+const tries = 5")
-    assert snap_compare(app, terminal_size=SIZE, run_before=run)
+    stage = Stage([happening(ToolStarted(EDIT), ToolFinished(EDIT, "edited internal/dispatch/retry.go"))])
+    stage.work.differences["c3"] = CHANGE
+    run = typed("make Send retry", NOTE, "ctrl+o", "3 + const tries = 5")
+    assert snap_compare(stand(stage), terminal_size=SIZE, run_before=run)
 
 
 def test_a_running_turn_with_a_queue(snap_compare: Snap) -> None:
@@ -113,23 +122,41 @@ def test_a_running_turn_with_a_queue(snap_compare: Snap) -> None:
 
 
 def test_an_approval_of_a_change(snap_compare: Snap) -> None:
-    app = stand(Stage([calling(EDIT, why="it changes a file")], shown=DIFF))
-    assert snap_compare(app, terminal_size=SIZE, run_before=typed("make Send retry", "+const tries = 5"))
+    stage = Stage([calling(EDIT, why="it changes a file")], shown=CHANGE)
+    stage.rights.rule = "Edit(internal/dispatch/retry.go)"
+    assert snap_compare(stand(stage), terminal_size=SIZE, run_before=typed("make Send retry", "3 + const tries = 5"))
 
 
 def test_an_approval_in_a_small_terminal(snap_compare: Snap) -> None:
-    app = stand(Stage([calling(EDIT, why="it changes a file")], shown=DIFF * 6))
+    app = stand(Stage([calling(EDIT, why="it changes a file")], shown=LONG))
     assert snap_compare(app, terminal_size=(80, 24), run_before=typed("make Send retry", "yes, once"))
 
 
 def test_the_commands(snap_compare: Snap) -> None:
     app = stand(Stage(state=replace(STATUS, scripted=False, model="ollama/qwen3:8b", trusted=False, pending=1)))
-    assert snap_compare(app, terminal_size=SIZE, run_before=typed("/help", "Shift+Tab", "/", "m", "/memory [word]"))
+    assert snap_compare(
+        app, terminal_size=SIZE, run_before=typed("/help", "Shift+Tab", "escape", "/", "m", "/memory [word]")
+    )
+
+
+def test_the_keys(snap_compare: Snap) -> None:
+    assert snap_compare(stand(Stage()), terminal_size=SIZE, run_before=typed("/help", "Shift+Tab"))
+
+
+def test_the_sessions(snap_compare: Snap) -> None:
+    lines = (
+        a_session("3f8c21aa", "make Send retry", name="dispatch retry", day=14),
+        a_session("77aa01bc", "why does the cache miss?", branch="ci/cache", day=13),
+    )
+    run = typed("/resume", "It is fixed.")
+    assert snap_compare(stand(Stage(sessions=StagedSessions(lines))), terminal_size=SIZE, run_before=run)
 
 
 def test_memory(snap_compare: Snap) -> None:
-    app = stand(Stage(note=f"# Dispatch retry fix\n\nTopics: retries\n\n## Outcome\n\nFive tries [/].\n{DIFF}"))
-    assert snap_compare(app, terminal_size=SIZE, run_before=typed("/memory", "Five tries [/]."))
+    stage = Stage()
+    stage.memory.note_text = f"# Dispatch retry fix\n\nTopics: retries\n\n## Outcome\n\nFive tries [/].\n{DIFF}"
+    run = typed("/memory", "Five tries [/].", "1 file     retry.go  changed since")
+    assert snap_compare(stand(stage), terminal_size=SIZE, run_before=run)
 
 
 def test_the_models(snap_compare: Snap) -> None:

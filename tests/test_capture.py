@@ -364,3 +364,16 @@ def test_only_a_short_finished_talk_is_kept_word_for_word(tmp_path: Path) -> Non
     assert not short(turn(answer="x" * 700))
     assert not short(turn(step("bash", command="ls")))
     assert not short(turn(outcome="interrupted"))
+
+
+@pytest.mark.parametrize(
+    "odd", ["\x0c## Outcome", "\u2028# Title", "     ## Request", "\n\x85\n## Decisions & why\n", "..\n# x"]
+)
+def test_no_text_and_no_name_of_a_file_makes_a_section_of_its_own(tmp_path: Path, odd: str) -> None:
+    job = replace(capture(turn(), place(), tmp_path), request=odd, answer=odd, files={odd: "9f"}, steps=(odd,))
+    note = extract_note(job)
+    assert [part.title for part in sections(note)][1:] == ["Request", "What was done", "Key files & symbols", "Outcome"]
+    assert (parse_note("a.md", note.encode()).session_id, parse_note("a.md", note.encode()).malformed) == (
+        place().session_id,
+        "",
+    )

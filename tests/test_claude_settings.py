@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,16 @@ def test_our_own_settings_can_ask_too(tmp_path: Path) -> None:
     (project / "config.toml").write_text('ask = ["not a rule)"]\n')
     with pytest.raises(ConfigBroken, match="is not a rule"):
         load_config(tmp_path, project)
+
+
+def test_settings_that_are_no_file_are_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.toml")
+    with pytest.raises(ConfigBroken, match="it is no file"):
+        load_config(tmp_path, None)
+
+
+def test_a_rule_that_could_not_be_kept_to_is_told_with_its_file(tmp_path: Path, repo: Path) -> None:
+    many = ",".join(map(str, range(65)))
+    written(tmp_path, {"deny": [f"Edit({{{many}}})"]})
+    with pytest.raises(ConfigBroken, match=r"settings\.json: 'Edit.*is not a rule"):
+        rules(tmp_path, trust=False)

@@ -36,7 +36,7 @@ def offered_by_bash(tmp_path: Path, *words: str) -> list[str]:
         (["--output-f"], ["--output-format"]),
         (["-p", "--output-format", "j"], ["json"]),
         (["mem"], ["memory"]),
-        (["memory", "re"], ["rescribe"]),
+        (["memory", "res"], ["rescribe"]),
         (["sessions", "ex"], ["export"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["--add-dir", "a"], ["a folder"]),
@@ -58,7 +58,7 @@ def test_bash_offers_every_flag_and_every_command(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
 def test_fish_offers_what_fits(tmp_path: Path) -> None:
-    line = f"source {script('fish', tmp_path)}; complete -C 'ogcode --output-f'; complete -C 'ogcode memory re'"
+    line = f"source {script('fish', tmp_path)}; complete -C 'ogcode --output-f'; complete -C 'ogcode memory res'"
     done = subprocess.run(["fish", "--no-config", "-c", line], cwd=tmp_path, capture_output=True, text=True)
     assert [each.partition("\t")[0] for each in done.stdout.splitlines()] == ["--output-format", "rescribe"], (
         done.stderr

@@ -80,9 +80,9 @@ async def test_the_status_shows_what_the_turn_used_and_the_note_that_waits(here:
 async def test_a_note_that_waits_is_listed_and_read(here: Here) -> None:
     desk = begin(here, ScriptedModel("The ZEBRA is done.", ToolCall("", "glob", "{}"), "x"))
     await desk.ask("about the zebra", emit=ignore, approve=yes)
-    [line] = desk.notes("zebra")
-    assert "ZEBRA" in desk.read_note(line.id)
-    assert desk.read_note("nothing") == "nothing is gone"
+    [found] = (await desk.memory.find("zebr")).items
+    assert "ZEBRA" in await desk.memory.text(found)
+    assert await desk.memory.note("nothing") is None
 
 
 async def test_a_new_session_knows_nothing_of_the_old_one(here: Here) -> None:
@@ -98,10 +98,10 @@ async def test_a_new_session_knows_nothing_of_the_old_one(here: Here) -> None:
 
 async def test_prompts_are_kept_for_the_project(here: Here) -> None:
     desk = begin(here, ScriptedModel())
-    desk.remember_prompt("one\ntwo")
-    assert list(desk.history()) == ["one\ntwo"]
+    desk.prompt.remember("one\ntwo")
+    assert list(desk.prompt.history()) == ["one\ntwo"]
     desk.close()
-    assert list(begin(here, ScriptedModel()).history()) == ["one\ntwo"]
+    assert list(begin(here, ScriptedModel()).prompt.history()) == ["one\ntwo"]
 
 
 async def test_an_interrupted_turn_has_its_note_all_the_same(here: Here) -> None:

@@ -606,11 +606,6 @@ async def test_who_names_a_folder_to_change_is_told_its_files(files: Files) -> N
     assert message == ". is a folder; give the path of a file, as a.py, b.py"
 
 
-async def test_a_picture_that_is_read_is_told_how_to_show(files: Files) -> None:
-    files.put("a.png", b"\x89PNG\r\n\x1a\n\0\0")
-    assert "only the user can show you a picture, with --image" in await refused(files, "read", path="a.png")
-
-
 async def test_a_file_that_was_made_meanwhile_is_not_written_over(tmp_path: Path) -> None:
     def keep(path: Path, before: bytes | None, after: bytes) -> str:
         path.write_text("theirs")
@@ -628,3 +623,8 @@ async def test_reads_of_one_file_at_the_same_time_count_both(files: Files) -> No
     parts = (files.call("read", path="f", start_line=first, lines=10) for first in range(1, 101, 10))
     await asyncio.gather(*parts)
     assert await files.call("write", path="f", content="x\n") == "wrote f: 1 line"
+
+
+async def test_a_name_of_two_lines_is_one_entry_of_a_folder(files: Files) -> None:
+    files.put("a\nb", "x")
+    assert await files.call("read", path=".") == "a\ufffdb"

@@ -15,7 +15,7 @@ PNG = base64.b64decode(
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    return new_place(tmp_path)
+    return new_place(tmp_path, indoors=True)
 
 
 @pytest.mark.parametrize(

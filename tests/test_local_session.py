@@ -25,7 +25,7 @@ ANSWER = "calc.py holds add, and add subtracts; I did not change it. " * 40
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    return new_place(tmp_path)
+    return new_place(tmp_path, indoors=True)
 
 
 async def yes(call: ToolCall, why: str = "") -> Verdict:

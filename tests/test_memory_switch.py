@@ -81,7 +81,7 @@ async def test_turns_that_were_had_while_nothing_is_saved_are_nowhere(
     desk = desk_of(here, ScriptedModel("one", LONG, "the zebra", "three"))
     await desk.ask("first", emit=ignore, approve=agree)
     desk.use_memory(switch)
-    desk.remember_prompt("about the zebra")
+    desk.prompt.remember("about the zebra")
     await desk.ask("about the zebra", emit=ignore, approve=agree)
     desk.use_memory("on")
     await desk.ask("third", emit=ignore, approve=agree)
@@ -238,7 +238,7 @@ async def test_recall_that_is_kept_to_the_conversation_offers_no_other(here: Her
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    return new_place(tmp_path, git=False)
+    return new_place(tmp_path, git=False, indoors=True)
 
 
 @pytest.mark.parametrize(("flags", "saved"), [((), False), (("--memory", "on"), True)])

@@ -269,7 +269,9 @@ def test_memory_tools_run_in_every_mode_but_can_be_denied() -> None:
     assert decided(Rules(deny=("remember",))).kind == "deny"
 
 
-@pytest.mark.parametrize("rule", ["Bash(ls", "", "(x)", "Bash)x(", "Bash(ls) more"])
+@pytest.mark.parametrize(
+    "rule", ["Bash(ls", "", "(x)", "Bash)x(", "Bash(ls) more", f"Edit({{{','.join(map(str, range(65)))}}})"]
+)
 def test_a_broken_rule_is_named(rule: str) -> None:
     with pytest.raises(ValueError, match="is not a rule"):
         Rules(allow=(rule,))
@@ -323,7 +325,7 @@ def tools() -> list[Tool]:
 
 async def test_a_headless_run_denies_what_needs_a_person_and_says_how_to_allow_it() -> None:
     denials = list[Denial]()
-    approve = policy(None, tools(), mode="ask", rules=Rules(), trusted=True, denials=denials)
+    approve = policy(None, tools(), mode=lambda: "ask", rules=Rules(), trusted=True, denials=denials)
     verdict = await approve(bash("npm test"))
     assert not verdict.allowed
     assert "--allow 'Bash(npm test)'" in verdict.reason
@@ -331,7 +333,7 @@ async def test_a_headless_run_denies_what_needs_a_person_and_says_how_to_allow_i
 
 
 async def test_a_headless_run_in_an_untrusted_folder_names_trust() -> None:
-    approve = policy(None, tools(), mode="yolo", rules=Rules(allow=("Bash",)), trusted=False, denials=[])
+    approve = policy(None, tools(), mode=lambda: "yolo", rules=Rules(allow=("Bash",)), trusted=False, denials=[])
     assert "--trust" in (await approve(bash("ls"))).reason
 
 
@@ -342,7 +344,9 @@ async def test_a_person_is_asked_with_the_reason_and_decides() -> None:
         asked.append((call, why))
         return Verdict(len(asked) == 1, "not now")
 
-    approve = policy(ask, tools(), mode="auto", rules=Rules(deny=("Bash(rm *)",)), trusted=True, denials=denials)
+    approve = policy(
+        ask, tools(), mode=lambda: "auto", rules=Rules(deny=("Bash(rm *)",)), trusted=True, denials=denials
+    )
     assert (await approve(bash("make"))).allowed
     assert (await approve(bash("make"))).reason == "not now"
     assert "rule" in (await approve(bash("rm x"))).reason

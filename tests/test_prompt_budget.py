@@ -25,7 +25,7 @@ SUMMARY_CAP = 220
 
 
 def place(tmp_path: Path) -> Here:
-    environ = {"HOME": str(tmp_path / "h"), "OGCODE_HOME": str(tmp_path / "h"), "PATH": "/usr/bin:/bin"}
+    environ = {"HOME": str(tmp_path.parent / "h"), "OGCODE_HOME": str(tmp_path / "h"), "PATH": "/usr/bin:/bin"}
     return look_around(tmp_path, environ, utc_now, trust=False)
 
 

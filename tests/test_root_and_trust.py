@@ -116,6 +116,17 @@ def test_the_home_folder_is_wide_and_a_folder_in_it_is_not(tmp_path: Path) -> No
     assert not find_root(tmp_path / "project", tmp_path).wide
 
 
+def test_a_folder_that_holds_home_folders_is_wide_and_a_repository_with_one_is_not(repository: Path) -> None:
+    assert find_root(repository.parent, repository / "home" / "ana").wide
+    assert not find_root(repository, repository / "home" / "ana").wide
+
+
+def test_the_home_folder_is_wide_as_a_worktree_too(repository: Path, tmp_path: Path) -> None:
+    git(repository, "worktree", "add", "-q", str(tmp_path / "ana"))
+    root = find_root(tmp_path / "ana", tmp_path / "ana")
+    assert (root.path, root.wide) == (repository, True)
+
+
 def test_trust_lasts_beyond_the_run(repository: Path, tmp_path: Path) -> None:
     assert not Trust(tmp_path / "home").holds(find_root(repository, None))
     Trust(tmp_path / "home").give(find_root(repository, None), NOW)

@@ -202,3 +202,12 @@ async def test_init_asks_for_a_draft_of_the_rules() -> None:
         await send(pilot, "/init")
         await until(pilot, lambda: stage.asked)
     assert stage.asked[0].startswith("Draft an AGENTS.md at the top of this repository")
+
+
+@pytest.mark.parametrize("kept", [".env", ".git/config", ".ogcode/trust"])
+def test_a_link_does_not_make_rules_of_what_is_kept_from_others(here: Here, kept: str) -> None:
+    (here.root.top / kept).parent.mkdir(exist_ok=True)
+    (here.root.top / kept).write_text("token=1")
+    for name in ("AGENTS.md", "MEMORY.md"):
+        (here.root.top / name).symlink_to(kept)
+    assert "token=1" not in talk(here).opened.session.system

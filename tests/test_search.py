@@ -223,3 +223,11 @@ async def test_a_large_file_is_searched_only_where_it_is_named(search: Search) -
 async def test_more_files_than_a_program_takes_at_once_are_all_searched(search: Search) -> None:
     put(search.top, {f"{'n' * 200}{number}": "match\n" for number in range(700)})
     assert "700 files in all" in await search.call("grep", pattern="match")
+
+
+async def test_braces_that_stand_for_too_much_are_refused_and_not_half_looked_at(search: Search) -> None:
+    put(search.top, TREE)
+    many = "{" + ",".join(map(str, range(64))) + ",b}.py"
+    for name, given in (("glob", {"pattern": many}), ("grep", {"pattern": "TODO", "glob": many})):
+        with pytest.raises(ToolError, match="use fewer at a time"):
+            await search.call(name, **given)

@@ -405,6 +405,65 @@ def test_a_program_of_the_workspace_is_never_taken_for_one_that_only_reads(folde
     assert decide(call, "run", mode="ask", rules=Rules(), trusted=True, ground=here).kind == "ask"
 
 
+@pytest.fixture
+def added(folder: Path, tmp_path: Path) -> Path:
+    """A folder beside the workspace that is open as well, with a link that leads out of it."""
+    added = tmp_path / "added"
+    (added / "sub").mkdir(parents=True)
+    (added / "sub" / "lib.py").write_text("def lib():\n    pass\n")
+    (added / "README.md").symlink_to(folder.parent / "outside")
+    return added
+
+
+def decided_beside(command: str, folder: Path, added: Path, *deny: str) -> str:
+    call = ToolCall("1", "bash", json.dumps({"command": command.replace("ADDED", str(added))}))
+    ground = Ground(folder, f"{added}:{SAFE_PATH}", beside=(added,))
+    return decide(call, "run", mode="ask", rules=Rules(deny=deny), trusted=True, ground=ground).kind
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat ADDED/sub/lib.py",
+        "cat ADDED/sub/*.py | head -n 3",
+        "grep -rn lib ADDED/sub",
+        "cat ADDED/sub/../sub/lib.py src/app.py",
+        "cd ADDED/sub && cat lib.py",
+        "ls -la ADDED",
+    ],
+)
+def test_to_read_in_an_added_folder_needs_no_question(folder: Path, added: Path, command: str) -> None:
+    assert decided_beside(command, folder, added) == "allow"
+    assert decided(command.replace("ADDED", str(added)), folder) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat ADDED/README.md",
+        "cat ADDED/../outside",
+        "cat ADDED/../*",
+        "cd ADDED && cat README.md",
+        "cd ADDED && touch x",
+        "rm ADDED/sub/lib.py",
+    ],
+)
+def test_what_leads_out_of_an_added_folder_or_changes_it_is_asked_for(folder: Path, added: Path, command: str) -> None:
+    assert decided_beside(command, folder, added) == "ask"
+
+
+def test_a_program_of_an_added_folder_is_not_taken_for_one_that_only_reads(folder: Path, added: Path) -> None:
+    (added / "cat").write_text("#!/bin/sh\n")
+    (added / "cat").chmod(0o755)
+    assert decided_beside("cat src/app.py", folder, added) == "ask"
+
+
+def test_what_may_not_be_read_of_an_added_folder_is_asked_for(folder: Path, added: Path) -> None:
+    rule = f"Read({added}/sub/**)"
+    assert decided_beside("cat ADDED/sub/lib.py", folder, added, rule) == "ask"
+    assert decided_beside("cd ADDED && rg lib", folder, added, rule) == "ask"
+
+
 def test_a_name_that_looks_like_a_flag_is_judged_as_the_shell_would_give_it(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "-o").touch()
     (tmp_path / "a.txt").touch()

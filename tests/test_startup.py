@@ -39,6 +39,21 @@ def test_the_version_is_said_without_loading_anything_heavy(tmp_path: Path) -> N
     assert heavy & loaded == set()
 
 
+def test_the_first_frame_is_drawn_without_loading_anything_heavy(tmp_path: Path) -> None:
+    loaded = imported("-c", "import ogcode.tui.__main__, ogcode.tui.entry, ogcode.tui.first_frame", cwd=tmp_path)
+    heavy = {"asyncio", "argparse", "dataclasses", "inspect", "textual", "subprocess"}
+    assert "ogcode.tui.first_frame" in loaded
+    assert heavy & loaded == set()
+
+
+def test_the_prompt_is_there_before_any_model_client_or_markdown_is_loaded(tmp_path: Path) -> None:
+    loaded = imported("-c", "import ogcode.tui.interactive, ogcode.tui.screen.app", cwd=tmp_path)
+    heavy = {"httpx", "litellm", "markdown_it", "rich.markdown", "pygments", "sqlite3", "tiktoken"}
+    late = {"ogcode.tui.wiring", "ogcode.agent.session", "ogcode.tui.screen.live", "ogcode.tui.screen.memory_screen"}
+    assert "ogcode.tui.screen.app" in loaded
+    assert (heavy | late) & loaded == set()
+
+
 def test_a_scribe_that_finds_the_lock_taken_leaves_before_it_loads_anything_heavy(tmp_path: Path) -> None:
     locks = tmp_path / ".ogcode" / "locks"
     locks.mkdir(parents=True)

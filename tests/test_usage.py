@@ -135,7 +135,7 @@ def spend(store: Path, day: int, *, role: str = "agent", model: str = "openai/gp
 
 @pytest.fixture
 def spent(tmp_path: Path) -> Place:
-    made = new_place(tmp_path, git=False)
+    made = new_place(tmp_path, git=False, indoors=True)
     store = made.folder / ".ogcode"
     store.mkdir()
     spend(store, 1, cache_read_input_tokens=600, cache_creation_input_tokens=200, reasoning_tokens=50)
@@ -200,7 +200,7 @@ def test_stats_of_the_last_days_leave_the_older_ones_out(spent: Place) -> None:
 
 
 def test_stats_of_nothing_say_so_and_make_nothing(tmp_path: Path) -> None:
-    made = new_place(tmp_path, git=False)
+    made = new_place(tmp_path, git=False, indoors=True)
     done = made.run("stats")
     assert (done.returncode, done.stdout) == (0, "nothing is on record\n")
     assert not (made.folder / ".ogcode").exists()
@@ -214,7 +214,7 @@ def test_a_ledger_that_is_a_link_is_not_read(spent: Place, tmp_path: Path) -> No
 
 
 def test_a_request_of_every_role_is_on_record_with_all_its_counts(tmp_path: Path, serve: Serve) -> None:
-    made = new_place(tmp_path)
+    made = new_place(tmp_path, indoors=True)
     recall = Call("memory_recall", {"question": "what was wrong with add?"})
     server = serve(playing([Say("add subtracted."), recall, Say("It subtracted.")]))
     made.run("-p", "what is wrong?", "--memory-wait", "20", **model_of(server))

@@ -8,9 +8,10 @@ import sys
 def main() -> int:
     """Run `ogcode`; nothing of the working directory can be imported from here on."""
     _close_path()
+    from ogcode.agent.ending import to_its_end
     from ogcode.tui.entry import run
 
-    return run(sys.argv[1:])
+    return to_its_end(lambda: run(sys.argv[1:]))
 
 
 def _close_path() -> None:

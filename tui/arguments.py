@@ -3,9 +3,12 @@
 import argparse
 import contextlib
 import uuid
+from collections.abc import Sequence
+from typing import NoReturn
 
 from ogcode.agent.memory.switch import SWITCHES, MemorySwitch
 from ogcode.agent.model import EFFORTS, Effort
+from ogcode.agent.nearest import nearest
 from ogcode.agent.permissions import Mode
 from ogcode.agent.sandbox.layout import LEVELS, Level
 from ogcode.tui.help import ENDS, EXAMPLES, MORE, USAGE
@@ -26,10 +29,29 @@ _TOOLS = frozenset(
     "agent askuserquestion bashoutput exitplanmode killshell ls multiedit notebookedit notebookread skill slashcommand "
     "task todoread todowrite webfetch websearch".split()
 )
+_ELSEWHERE = {
+    "--full-auto": "--mode auto",
+    "--dangerously-bypass-approvals-and-sandbox": "--yolo --no-sandbox",
+    "--output-schema": "--json-schema",
+    "--workdir": "--cd",
+    "--message": "-p PROMPT",
+    "--message-file": "--prompt-file",
+    "--yes-always": "--yolo",
+}
+"""What flags of other agents are called here, where they are not taken as they are."""
+_PICKED = "\0"
+"""`--resume` without an ID: no word of a command line can be this."""
 FORMATS = ("text", "json", "stream-json")
 FILES = ("--image", "--prompt-file", "--system-prompt-file", "--append-system-prompt-file", "--json-schema", "-o")
 FOLDERS = ("--add-dir", "-C")
 """Flags whose values are completed as names of files and of folders."""
+
+
+class _Reader(argparse.ArgumentParser):
+    """Says in one line what is wrong: under a page of usage it would be overlooked."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"ogcode: {message.removeprefix('argument ')}\n")
 
 
 class Arguments(argparse.Namespace):
@@ -71,17 +93,26 @@ class Arguments(argparse.Namespace):
     bare: bool
     quiet: bool
     verbose: bool
+    inline: bool
+    screen_reader: bool
     folder: str
+
+    @property
+    def picks(self) -> bool:
+        """A session is to be gone on with, and the user will say which."""
+        return self.resume == ""
 
 
 def parse(arguments: list[str]) -> Arguments:
     """Read the flags. Exits with 2 and a line on stderr where they make no sense."""
     reader = parser()
-    given = reader.parse_args(arguments, Arguments())
+    given, left = reader.parse_known_args(arguments, Arguments())
+    if left:
+        reader.error(_beyond(left, [name for action in reader._actions for name in action.option_strings]))
     _tell_apart(given)
     if given.session_id and (given.resume or given.go_on) and not given.fork:
         reader.error("--session-id names a new session; with --continue or --resume it needs --fork-session")
-    if given.resume and given.go_on:
+    if given.resume is not None and given.go_on:
         reader.error("--continue and --resume name two sessions; give one of them")
     if given.system_prompt and given.system_prompt_file:
         reader.error("--system-prompt and --system-prompt-file are two texts for one place; give one of them")
@@ -91,6 +122,8 @@ def parse(arguments: list[str]) -> Arguments:
         reader.error("--bare goes without memory; leave out one of the two")
     if given.quiet and given.verbose:
         reader.error("--quiet and --verbose can't be given together")
+    if given.inline and given.screen_reader:
+        reader.error("--inline and --screen-reader can't be given together")
     if given.partial and given.output_format != "stream-json":
         reader.error("--include-partial-messages needs --output-format stream-json")
     if given.input_format == "stream-json" and (given.prompt or given.prompt_file or given.images):
@@ -118,7 +151,7 @@ def headless_only(given: Arguments) -> str:
 
 def parser(*, whole: bool = False) -> argparse.ArgumentParser:
     """Build the reader of the command line; its help names the flags that are used daily, or the `whole` of them."""
-    made = argparse.ArgumentParser(
+    made = _Reader(
         prog="ogcode",
         usage=USAGE,
         epilog=ENDS if whole else f"{MORE}\n\n{EXAMPLES}\n\n{ENDS}",
@@ -133,9 +166,20 @@ def parser(*, whole: bool = False) -> argparse.ArgumentParser:
     add("prompt", nargs="?", metavar="PROMPT", help=argparse.SUPPRESS)
     add("-p", "--print", action="store_true", help="headless; stdin is added, or is the prompt")
     add("--output-format", choices=FORMATS, default="text", metavar="FORMAT", help="text, json or stream-json")
+    rare(
+        "--json", dest="output_format", action="store_const", const="stream-json", help="as --output-format stream-json"
+    )
     add("-m", "--model", default="", metavar="NAME", help="ollama/NAME, openai/NAME, anthropic/NAME, …")
     add("-c", "--continue", dest="go_on", action="store_true", help="go on with the last session here")
-    add("-r", "--resume", type=_name, metavar="ID", help="go on with a session")
+    add(
+        "-r",
+        "--resume",
+        nargs="?",
+        const=_PICKED,
+        type=_name,
+        metavar="ID",
+        help="go on with a session; without ID, pick one",
+    )
     modes = {"dest": "mode", "type": _mode, "metavar": "MODE"}
     add("--mode", **modes, help="plan, ask, edit, auto or yolo")  # type: ignore[arg-type]  # of both names
     rare("--permission-mode", **modes, help="as --mode; default, acceptEdits, dontAsk, bypassPermissions, too")
@@ -194,6 +238,8 @@ def parser(*, whole: bool = False) -> argparse.ArgumentParser:
     rare("--bare", action="store_true", help="no AGENTS.md, no MEMORY.md, no memory")
     rare("--quiet", action="store_true", help="on stderr nothing but errors")
     rare("--verbose", action="store_true", help="on stderr also what tools gave and what requests used")
+    rare("--inline", action="store_true", help="the app below the shell's prompt; what is over goes to the scrollback")
+    rare("--screen-reader", action="store_true", help="plain lines, one after the other, and questions in words")
     add("-C", "--cd", dest="folder", default="", metavar="DIR", help="work there")
     add("-v", "--version", action="store_true", help="print the version")
     return made
@@ -231,7 +277,18 @@ def _mode(text: str) -> Mode:
     return MODES[text]
 
 
+def _beyond(left: Sequence[str], known: Sequence[str]) -> str:
+    """Say what of a command line has no meaning, and what was probably meant."""
+    flag = next((word.partition("=")[0] for word in left if word.startswith("-")), "")
+    if not flag:
+        return f"'{left[0]}' is one word too many; put the prompt into quotes"
+    meant = _ELSEWHERE.get(flag) or nearest(flag, known)
+    return f"there is no flag {flag}; {f'did you mean {meant}?' if meant else 'ogcode help flags lists all'}"
+
+
 def _name(text: str) -> str:
+    if text == _PICKED:
+        return ""
     if not text.strip():
         raise argparse.ArgumentTypeError("it names nothing; ogcode sessions lists what there is")
     with contextlib.suppress(ValueError):

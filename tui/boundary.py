@@ -50,6 +50,11 @@ class Boundary:
             return ""
         return f"{self.sandbox.report()}{'; commands run with all your rights' if self.level == 'off' else ''}"
 
+    @property
+    def told(self) -> str:
+        """Say in two words how far commands are closed in, and by what where it is not the strongest that there is."""
+        return self.level if self.level == "off" or self.sandbox.strong else f"{self.level} ({self.sandbox.tier})"
+
     def wrap(self, command: Sequence[str], environ: Mapping[str, str]) -> Wrapped:
         """Close a command in.
 

@@ -1,42 +1,57 @@
 """The desk that the app works at: one conversation in one folder, and everything it can ask for."""
 
 import contextlib
-import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ogcode.agent.config import ConfigBroken
-from ogcode.agent.durable import append_line, make_folder
-from ogcode.agent.events import Answered, Emit, Event, Nested, SummedUp, TurnFinished, Warned
+from ogcode.agent.events import Answered, Emit, Event, Nested, SummedUp, ToolStarted, TurnFinished, Warned
 from ogcode.agent.kept import keep_rule
 from ogcode.agent.memory.switch import MEANS, MemorySwitch
 from ogcode.agent.model import Model
 from ogcode.agent.permissions import Ask, Denial, Mode, Rules
-from ogcode.agent.tools.preview import DOOMED, preview
+from ogcode.agent.tools.preview import DOOMED
 from ogcode.agent.turn import Limits, ToolCall, Turn, Usage, Verdict
 from ogcode.tui.arguments import MODES
-from ogcode.tui.desk import NoteLine, Status
-from ogcode.tui.earlier import Choice
-from ogcode.tui.place import Here
-from ogcode.tui.wiring import approval, open_library, open_session, start_scribe
+from ogcode.tui.choice import Choice
+from ogcode.tui.desk import ModelLine, Status
+from ogcode.tui.place import Here, branch_at
+from ogcode.tui.prompting import Prompting
+from ogcode.tui.remembering import Remembering
+from ogcode.tui.rights import Rights
+from ogcode.tui.settings import Settings
+from ogcode.tui.showing import Showing
+from ogcode.tui.work import Work
+
+if TYPE_CHECKING:
+    from ogcode.tui.memory.desk import MemoryDesk
+    from ogcode.tui.sessions_desk import SessionsDesk
 
 LINGER = 30.0
 """Seconds that the scribe waits for the next turn while the app is open."""
 
-HISTORY = 500
-SHOWN = 20
-"""Turns of a resumed session that are shown again."""
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A model that is opened once the app is there, and the librarian's where that is another."""
+
+    name: str
+    """As far as it is known by now."""
+    open: Callable[[], Awaitable[tuple[Model, Model | None]]]
 
 
 class Conversation:
-    """Implements `Desk`."""
+    """Implements `Desk`; with a model that comes later, `open` must have returned before a session is needed."""
 
     def __init__(
         self,
         here: Here,
-        model: Model,
+        model: Model | Later,
         choice: Choice,
         *,
         mode: Mode,
@@ -46,20 +61,51 @@ class Conversation:
         librarian: Model | None = None,
     ) -> None:
         self._here = here
-        self._model = model
-        self._librarian = librarian
+        self._choice = choice
+        self._memory: MemorySwitch = memory
         self._mode: Mode = mode
         self._rules = rules
         self._limits = limits
-        self._opened = open_session(here, model, choice, memory=memory, librarian=librarian)
-        self._tokens = 0
+        self._turn = Usage()
+        """What the turn has used that runs or was the last."""
         self._replay = 0
+        self._used = 0
+        """Tokens of the last request and its answer."""
         self._running = Usage()
         """Of the turn that runs: the session counts it when it has ended."""
         self._scribes = list[int]()
         self._memory_names = _Names()
         self._spool_names = _Names()
-        self.notices = self._opened.notices
+        self.prompt = Prompting(
+            here, lambda: self._memory if self._later else self._opened.memory, lambda: self._opened
+        )
+        self.remembering = Remembering(here, lambda: self._memory if self._later else self._opened.memory)
+        self.work = Work(lambda: self._opened)
+        self.rights = Rights(
+            lambda: self._opened, lambda: self._mode, lambda: self._rules, self._without, self.work.preview
+        )
+        self.settings = Settings(here, lambda: self._opened, self.status)
+        self.showing = Showing(lambda: self._opened, lambda: (self._turn, self._replay))
+        self._later = model if isinstance(model, Later) else None
+        """Until it is opened."""
+        if not isinstance(model, Later):
+            self._begin(model, librarian)
+
+    async def open(self) -> None:
+        if self._later:
+            model, librarian = await self._later.open()
+            self._begin(model, librarian)
+            self._later = None
+
+    def _begin(self, model: Model, librarian: Model | None) -> None:
+        self._model, self._librarian = model, librarian
+        from ogcode.tui.wiring import open_session  # not needed for the prompt to be of use
+
+        self._opened = open_session(self._here, model, self._choice, memory=self._memory, librarian=librarian)
+
+    @property
+    def notices(self) -> Sequence[str]:
+        return self._opened.notices
 
     @property
     def session_id(self) -> str:
@@ -67,26 +113,31 @@ class Conversation:
 
     @property
     def turns(self) -> int:
-        return self._opened.session.turns
+        return 0 if self._later else self._opened.session.turns
 
     async def ask(self, text: str, *, emit: Emit, approve: Ask) -> Turn:
         note = ""
-        self._tokens = self._replay = 0
+        self._turn, self._replay = Usage(), 0
 
         def watch(event: Event) -> None:
             nonlocal note
+            if isinstance(event, Answered):
+                self._used = event.usage.tokens
             match event:
                 case Answered(_, _, usage) | Nested(_, Answered(_, _, usage)) | SummedUp(_, usage):
                     self._running += usage
-                    self._tokens = self._running.tokens
-                case TurnFinished(_, note):
+                    self._turn = self._running
+                case ToolStarted(call):
+                    self.work.began(call)
+                case TurnFinished(turn, note):
                     self._running = Usage()
+                    self.showing.said(turn.answer)
                     self._replay = event.with_replay
             emit(event)
 
         async def worth_asking(call: ToolCall, why: str) -> Verdict:
             """Ask the person, but not about what would fail anyhow."""
-            shown = self.preview(call)
+            shown = self.work.preview(call)
             return Verdict(False, shown) if shown.startswith(DOOMED) else await approve(call, why)
 
         def keep(rule: str) -> None:
@@ -96,46 +147,77 @@ class Conversation:
             except (ConfigBroken, OSError) as error:
                 emit(Warned(f"the rule holds for this session only: {error}"))
 
-        denials = list[Denial]()
-        decide = approval(
-            self._here, self._opened, worth_asking, mode=self._mode, rules=self._rules, denials=denials, keep=keep
-        )
+        self.work.begin(planning=self._mode == "plan")
+        from ogcode.tui.wiring import approval
+
         try:
+            beside = await self.prompt.attached(text, ask=approve, emit=emit)
+            decide = approval(
+                self._here,
+                self._opened,
+                worth_asking,
+                mode=lambda: self._mode,
+                rules=self._rules,
+                denials=list[Denial](),
+                keep=keep,
+                elsewhere=beside.outside,
+            )
+            session = self._opened.session
+            session.beside = "\n".join(filter(None, (session.beside, beside.text)))
             with self._opened.at_work():
-                return await self._opened.session.ask(text, emit=watch, approve=decide, limits=self._limits)
+                return await session.ask(
+                    text,
+                    emit=watch,
+                    approve=decide,
+                    limits=self._limits,
+                    steering=self.prompt.steering,
+                    images=beside.images,
+                )
         finally:
+            self.prompt.steering()  # what was not taken up is the next message
             if note and self._opened.memory == "on":
                 self._start_scribe()
 
     def status(self) -> Status:
         spooled = self._spool_names.of(self._here.root.spool)  # first: a turn leaves it once its note is there
         notes = self._memory_names.of(self._here.root.memory)
-        spent = self._opened.session.usage + self._running
+        if self._later:
+            spent, model, window, memory = self._running, self._later.name, 0, self._memory
+            sandbox = ""
+        else:
+            spent, model, window = self._opened.session.usage + self._running, self._model.name, self._model.window
+            memory, sandbox = self._opened.memory, self._opened.boundary.told
         return Status(
-            model=self._model.name,
+            model=model,
             mode=self._mode,
-            turn_tokens=self._tokens,
+            turn_tokens=self._turn.tokens,
             replay_tokens=self._replay,
-            window=self._model.window,
+            window=window,
             session_tokens=spent.tokens,
             cost=spent.cost,
             notes=len(notes),
             pending=len(spooled - notes),
-            branch=_branch(self._here.root.top),
-            scripted=self._model.name.startswith("scripted/"),
+            branch=branch_at(self._here.root.top),
+            scripted=model.startswith("scripted/"),
             trusted=self._here.trusted,
-            memory=self._opened.memory,
+            memory=memory,
+            used_tokens=self._used,
+            sandbox=sandbox,
+            own=self.settings.line,
         )
 
-    async def models(self) -> Sequence[str]:
-        from ogcode.agent.models.offered import Offered, offered
+    async def models(self) -> tuple[Sequence[ModelLine], Sequence[str]]:
+        from ogcode.agent.models.offered import Offered, Silent, offered
+        from ogcode.tui.commands.models import told
 
         here = self._here
         found = await offered(
             environ=here.environ, api_base=here.config.api_base, prices_cache=here.home / "prices.json"
         )
-        named = [self._model.name, here.config.model, *(each.name for each in found if isinstance(each, Offered))]
-        return [name for name in dict.fromkeys(named) if name]
+        says = dict.fromkeys(filter(None, (self._model.name, here.config.model)), "")
+        says |= {each.name: "; ".join(told(each)) for each in found if isinstance(each, Offered)}
+        silent = [each.said for each in found if isinstance(each, Silent)]
+        return [ModelLine(name, each) for name, each in says.items()], silent
 
     async def use_model(self, name: str) -> str:
         from ogcode.tui.models import model_here
@@ -162,68 +244,53 @@ class Conversation:
         return put_back(self._opened, command, argument)
 
     def new_session(self) -> None:
-        self._opened.close()
-        memory = self._opened.memory
-        self._opened = open_session(self._here, self._model, Choice(), memory=memory, librarian=self._librarian)
-        self._tokens = self._replay = 0
+        self._change_session(Choice())
 
-    def notes(self, query: str = "") -> Sequence[NoteLine]:
-        notes = open_library(self._here, None).notes
-        entries = notes.find(query, limit=200) if query.strip() else notes.entries(limit=2_000)
-        return [
-            NoteLine(
-                id=entry.id,
-                title=entry.title,
-                topics="; ".join(entry.topics),
-                when=entry.created_at[:16].replace("T", " "),
-                origin=entry.origin,
-                pending=entry.pending,
-            )
-            for entry in entries
-        ]
+    def _change_session(self, choice: Choice) -> None:
+        from ogcode.tui.wiring import open_session
 
-    def read_note(self, note_id: str) -> str:
-        notes = open_library(self._here, None).notes
-        try:
-            return next((notes.text(entry) for entry in notes.named(note_id)), f"{note_id} is gone")
-        except OSError as error:
-            return f"{note_id} can't be read: {error.strerror}"
+        before, memory = self._opened, self._opened.memory
+        self._opened = open_session(self._here, self._model, choice, memory=memory, librarian=self._librarian)
+        before.close()
+        self.prompt.forget()
+        self._turn, self._replay, self._used = Usage(), 0, 0
 
-    def preview(self, call: ToolCall) -> str:
-        return preview(self._here.workspace(), call)
+    @cached_property
+    def sessions(self) -> "SessionsDesk":
+        from ogcode.tui.sessions import Sessions  # not before somebody asks for one
 
-    def history(self) -> Sequence[str]:
-        try:
-            lines = self._history_file().read_bytes().splitlines()[-HISTORY:]
-        except OSError:
-            return ()
-        prompts = list[str]()
-        for line in lines:
-            with contextlib.suppress(ValueError, KeyError, TypeError):
-                prompts.append(str(json.loads(line)["prompt"]))
-        return prompts
+        return Sessions(self._here, lambda: self._opened, self._change_session)
 
-    def remember_prompt(self, text: str) -> None:
-        if self._opened.memory != "on":
-            return
-        with contextlib.suppress(OSError):
-            make_folder(self._history_file().parent)
-            append_line(self._history_file(), json.dumps({"prompt": text}).encode())
+    @cached_property
+    def memory(self) -> "MemoryDesk":
+        from ogcode.tui.memory.keeper import Keeper  # not before somebody looks
+
+        def switch() -> MemorySwitch:
+            return self._memory if self._later else self._opened.memory
+
+        async def librarian() -> Model:
+            return self._librarian or self._model
+
+        return Keeper(self._here, librarian=librarian, scribe=self._start_scribe, switch=switch)
 
     def earlier(self) -> Sequence[tuple[str, str]]:
         past = self._opened.past
-        return past.said[-SHOWN:] if past else ()
+        return past.said if past else ()
+
+    def _without(self, rule: str) -> None:
+        self._rules = replace(self._rules, allow=tuple(each for each in self._rules.allow if each != rule))
 
     def close(self) -> None:
-        self._opened.close()
-
-    def _history_file(self) -> Path:
-        from ogcode.agent.memory.manifest import Manifest
-
-        return self._here.home / "history" / Manifest(self._here.home, self._here.root.path).path.name
+        self.prompt.close()
+        if "memory" in self.__dict__:
+            self.memory.close()
+        if not self._later:
+            self._opened.close()
 
     def _start_scribe(self) -> None:
         self._bury_scribes()
+        from ogcode.tui.wiring import start_scribe
+
         with contextlib.suppress(OSError):  # the turn is safe in the spool: the next start will do it
             self._scribes.append(start_scribe(self._here, linger=LINGER))
 
@@ -258,15 +325,3 @@ class _Names:
         except OSError:
             return frozenset()
         return self._names
-
-
-def _branch(top: Path) -> str:
-    """Read the branch from `.git/HEAD`, without running git."""
-    try:
-        git = top / ".git"
-        if git.is_file():
-            git = (top / git.read_text("utf-8").removeprefix("gitdir:").strip()).resolve()
-        head = (git / "HEAD").read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:8]

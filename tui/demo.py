@@ -136,7 +136,7 @@ async def _turn(here: Here, opened: Opened, request: str) -> str:
                 )
                 _say(f"  [{turn.outcome}, {turn.sent:,} tokens sent{saved}]")
 
-    approve = approval(here, opened, None, mode="yolo", rules=Rules(), denials=[])
+    approve = approval(here, opened, None, mode=lambda: "yolo", rules=Rules(), denials=[])
     await opened.session.ask(request, emit=emit, approve=approve, limits=Limits(requests=10))
     if note:
         start_scribe(here, linger=0.0)

@@ -2,11 +2,21 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ogcode.agent.events import Emit
 from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.turn import ToolCall, Turn, Verdict
+from ogcode.tui.prompt_desk import PromptDesk
+from ogcode.tui.remember_desk import RememberDesk
+from ogcode.tui.rights_desk import RightsDesk
+from ogcode.tui.showing_desk import ShowingDesk
+from ogcode.tui.work_desk import WorkDesk
+
+if TYPE_CHECKING:
+    from ogcode.tui.memory.desk import MemoryDesk
+    from ogcode.tui.sessions_desk import SessionsDesk
+    from ogcode.tui.settings_desk import SettingsDesk
 
 Ask = Callable[[ToolCall, str], Awaitable[Verdict]]
 """The call, and why it asks."""
@@ -32,26 +42,63 @@ class Status:
     memory: MemorySwitch = "on"
     session_tokens: int = 0
     """Of all its turns, this one included."""
+    used_tokens: int = 0
+    """Of the window, by the last request and its answer."""
+    sandbox: str = ""
+    """How far commands are closed in, and by what where that is not the strongest there is; empty is not known yet."""
+    own: str = ""
+    """What the user's own command says the line is to be; as it printed it."""
+
+
+class NotDone(Exception):
+    """What was asked for was not done, and all is as it was; one sentence says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class NoteLine:
-    id: str
-    title: str
-    topics: str
-    when: str
-    """For a person: `2026-09-12 09:14`."""
-    origin: str
-    """`own`, `edited` or `foreign`."""
-    pending: bool
+class ModelLine:
+    name: str
+    says: str = ""
+    """Its size, its window, what it can do and what it costs, as far as that is known."""
 
 
 class Desk(Protocol):
     """Where the app's requests go. What returns at once must do so within a frame: no network, no long scan."""
 
+    async def open(self) -> None:
+        """Make all of it ready, once; before that there are a status, a history, notes and previews, and no session.
+
+        Raises:
+            ModelError, SessionUnknown, SessionTaken, SandboxMissing: the app can't go on; one sentence for the user.
+        """
+
     @property
     def notices(self) -> Sequence[str]:
         """What the user should know before the first turn: plain sentences."""
+
+    @property
+    def prompt(self) -> PromptDesk: ...
+
+    @property
+    def work(self) -> WorkDesk: ...
+
+    @property
+    def rights(self) -> RightsDesk: ...
+
+    @property
+    def showing(self) -> ShowingDesk: ...
+
+    @property
+    def sessions(self) -> "SessionsDesk": ...
+
+    @property
+    def settings(self) -> "SettingsDesk": ...
+
+    @property
+    def remembering(self) -> RememberDesk: ...
+
+    @property
+    def memory(self) -> "MemoryDesk":
+        """What has been remembered; loaded when it is first looked at."""
 
     async def ask(self, text: str, *, emit: Emit, approve: Ask) -> Turn:
         """Run one turn.
@@ -64,8 +111,8 @@ class Desk(Protocol):
 
     def status(self) -> Status: ...
 
-    async def models(self) -> Sequence[str]:
-        """Name the models that can be chosen.
+    async def models(self) -> tuple[Sequence[ModelLine], Sequence[str]]:
+        """Name the models that can be chosen, and say which places can't be asked.
 
         Raises:
             ModelError: they can't be listed; one sentence for the user.
@@ -88,21 +135,7 @@ class Desk(Protocol):
 
     def new_session(self) -> None: ...
 
-    def notes(self, query: str = "") -> Sequence[NoteLine]:
-        """List notes: newest first, or the best first where there is a query."""
-
-    def read_note(self, note_id: str) -> str:
-        """Give a note's markdown; a note that is gone gives a sentence that says so."""
-
-    def preview(self, call: ToolCall) -> str:
-        """Show what a call would do: a unified diff, a command, or its arguments."""
-
-    def history(self) -> Sequence[str]:
-        """Give earlier prompts of this project, oldest first."""
-
-    def remember_prompt(self, text: str) -> None: ...
-
     def earlier(self) -> Sequence[tuple[str, str]]:
-        """Give request and answer of the resumed session's last turns, for display only."""
+        """Give request and answer of the resumed session's turns, for display only."""
 
     def close(self) -> None: ...

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ogcode.agent.durable import Lock
@@ -15,6 +15,7 @@ from ogcode.agent.sensitive.envfiles import env_file_secrets, env_files_named
 from ogcode.agent.session import Record, own_tokens, reopened
 from ogcode.agent.transcript import Past, Transcript, is_own, latest, own_sessions, recollect
 from ogcode.agent.turn import Turn, Usage
+from ogcode.tui.choice import Choice as Choice
 from ogcode.tui.place import Here
 
 
@@ -24,18 +25,6 @@ class SessionUnknown(Exception):
 
 class SessionTaken(Exception):
     """A session of that id is there already; the text says what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which session to go on with."""
-
-    resume: str = ""
-    """A session id or the start of one."""
-    latest: bool = False
-    fork: bool = False
-    identity: str = ""
-    """That a session which is begun is to have."""
 
 
 def chosen_session(here: Here, choice: Choice) -> Path | None:

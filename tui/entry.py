@@ -5,9 +5,13 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ogcode.tui.first_frame import FirstFrame
 
 COMMANDS = (
-    *("recall", "memory", "sessions", "undo", "models", "doctor", "stats", "init", "batch", "demo"),
+    *("recall", "memory", "sessions", "undo", "models", "doctor", "stats", "context", "init", "batch", "demo"),
     *("schema", "completion", "help"),
 )
 
@@ -40,6 +44,7 @@ def complain(error: Exception) -> int:
     """Say what went wrong in one sentence; return the exit code."""
     from ogcode.agent.clean import clean
     from ogcode.agent.config import ConfigBroken
+    from ogcode.agent.facts.fact import FactRefused
     from ogcode.agent.memory.trash import TrashRefused
     from ogcode.agent.model import TRANSIENT, ModelError
     from ogcode.agent.models.choice import NoModel
@@ -55,7 +60,7 @@ def complain(error: Exception) -> int:
     match error:
         case SessionUnknown() | SessionTaken() | NoneNamed() | BadInput() | NothingToUndo():
             code, text = BAD_INPUT, str(error)
-        case NotChanged() | TrashRefused():
+        case NotChanged() | TrashRefused() | FactRefused():
             code, text = ERROR, str(error)
         case ConfigBroken() | TrustBroken():
             code, text = USAGE, str(error)
@@ -116,6 +121,22 @@ def _version() -> int:
 
 
 def _ask(arguments: list[str]) -> int:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _asked(arguments, None)
+    from ogcode.tui.first_frame import certain, paint, plain_here
+
+    model = arguments[1] if len(arguments) > 1 else os.environ.get("OGCODE_MODEL", "")
+    frame = paint(model, inline=arguments == ["--inline"]) if certain(arguments) and not plain_here() else None
+    try:
+        if frame:
+            frame.listen()
+        return _asked(arguments, frame)
+    finally:
+        if frame:
+            frame.clear()
+
+
+def _asked(arguments: list[str], frame: "FirstFrame | None") -> int:
     from pathlib import Path
 
     from ogcode.tui.arguments import parse
@@ -130,7 +151,10 @@ def _ask(arguments: list[str]) -> int:
             sys.stderr.write(f"ogcode: --cd {given.folder}: {error.strerror}\n")
             return USAGE
     folder = Path.cwd()
-    if given.print or not sys.stdin.isatty() or not sys.stdout.isatty():
+    if given.print or not (given.screen_reader or (sys.stdin.isatty() and sys.stdout.isatty())):
+        if given.picks:
+            sys.stderr.write("ogcode: --resume without an ID picks a session in the app; ogcode sessions lists them\n")
+            return USAGE
         from ogcode.tui.headless import run_headless
 
         return run_headless(given, folder)
@@ -140,4 +164,7 @@ def _ask(arguments: list[str]) -> int:
     if flag := headless_only(given):
         sys.stderr.write(f"ogcode: {flag} means nothing in the app; add -p to run headless\n")
         return USAGE
-    return run_interactive(given, folder)
+    if given.picks and (given.prompt or given.fork):
+        sys.stderr.write("ogcode: --resume needs an ID beside a prompt or --fork-session; ogcode sessions lists them\n")
+        return USAGE
+    return run_interactive(given, folder, frame)

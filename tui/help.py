@@ -5,7 +5,7 @@ USAGE = """ogcode [PROMPT]          the app, in this repository
        ogcode recall QUESTION   ask what was done and why
        ogcode memory|sessions   notes, and what was said: list, show, …
        ogcode undo              files that were changed: list, last, redo
-       ogcode batch|init|models|doctor|stats|schema|completion|demo|help"""
+       ogcode batch|init|models|doctor|stats|context|schema|completion|demo|help"""
 
 MORE = "All flags: ogcode help flags. Those of a command: ogcode COMMAND --help."
 

@@ -1,60 +1,96 @@
 """The way into the app: trust asked once, a model found, then the screen."""
 
 import asyncio
+import gc
+import os
 import sys
 from pathlib import Path
 
 from ogcode.agent.clean import clean
-from ogcode.agent.permissions import Rules
+from ogcode.agent.model import Model, ModelError
 from ogcode.agent.trust import Trust
 from ogcode.agent.turn import Limits
 from ogcode.tui.arguments import Arguments
 from ogcode.tui.arrival import arrive, memory_given, rules_given
-from ogcode.tui.conversation import Conversation
-from ogcode.tui.earlier import Choice
+from ogcode.tui.choice import Choice
+from ogcode.tui.conversation import Conversation, Later
+from ogcode.tui.first_frame import FirstFrame, paint, plain_here
 from ogcode.tui.place import Here, ignored_here
 
 
-def run_interactive(given: Arguments, folder: Path) -> int:
+def run_interactive(given: Arguments, folder: Path, frame: FirstFrame | None) -> int:
     """Run the app until the user leaves it; return the exit code.
 
     Raises:
         ModelError, SessionUnknown, ConfigBroken, TrustBroken: it could not start.
     """
-    here = arrive(given, folder, trust=given.trust)
-    if not here.trusted and here.root.sound and _trusts(here):
-        here = arrive(given, folder, trust=True)
-    rules = rules_given(given, here)
-    from ogcode.agent.models.choice import NoModel
-
+    gc.disable()  # nothing of what is imported ever becomes garbage
+    if not given.screen_reader and not frame and not plain_here():
+        frame = paint(given.model or os.environ.get("OGCODE_MODEL", ""), inline=given.inline)
     try:
-        desk = asyncio.run(_desk(given, here, rules))
-    except NoModel as error:
-        return _offer_demo(error)
-    from ogcode.tui.screen.app import run_app
+        if frame:
+            frame.listen()
+        here = arrive(given, folder, trust=given.trust)
+        plain = frame is None or here.config.screen_reader
+        if plain and frame:
+            frame.clear()
+        if not here.trusted and here.root.sound and sys.stdin.isatty():
+            if frame:
+                frame.clear()
+            if _trusts(here):
+                here = arrive(given, folder, trust=True)
+        return _run(given, here, None if plain else frame)
+    finally:
+        if frame:
+            frame.clear()
 
-    code = run_app(desk, first_prompt=given.prompt or "")
+
+def _run(given: Arguments, here: Here, frame: FirstFrame | None) -> int:
+    """Run the app where its first frame is; without one, the lines that any terminal can show."""
+    desk = Conversation(
+        here,
+        Later(given.model or here.environ.get("OGCODE_MODEL", "") or here.config.model, lambda: _models(given, here)),
+        Choice(given.resume or "", given.go_on, given.fork, given.session_id or ""),
+        mode=given.mode or here.config.mode,
+        rules=rules_given(given, here),
+        limits=Limits(given.max_turns, given.max_tokens, given.max_cost, given.time_limit),
+        memory=memory_given(given, here),
+    )
+    try:
+        first = "/resume" if given.picks else given.prompt or ""
+        if frame:
+            from ogcode.tui.screen.app import run_app
+
+            code = run_app(
+                desk, first_prompt=first, frame=frame, log=here.home / "logs" / "app.log", inline=given.inline
+            )
+        else:
+            from ogcode.tui.linear.front import run_linear
+
+            code = run_linear(desk, first_prompt=first)
+    except ModelError as error:
+        from ogcode.agent.models.choice import NoModel
+
+        if isinstance(error, NoModel):
+            return _offer_demo(error)
+        raise
     if desk.turns:
         sys.stderr.write(f"go on with: ogcode -r {desk.session_id[:8]}\n")
     return code
 
 
-async def _desk(given: Arguments, here: Here, rules: Rules) -> Conversation:
+async def _models(given: Arguments, here: Here) -> tuple[Model, Model | None]:
+    await asyncio.to_thread(_load)  # keys are answered meanwhile
     from ogcode.agent.models.choice import choose
     from ogcode.tui.models import librarian_here, model_here
 
     name = await choose(flag=given.model, environ=here.environ, configured=here.config.model)
     model = await model_here(here, name)
-    return Conversation(
-        here,
-        model,
-        Choice(given.resume or "", given.go_on, given.fork, given.session_id or ""),
-        mode=given.mode or here.config.mode,
-        rules=rules,
-        limits=Limits(given.max_turns, given.max_tokens, given.max_cost, given.time_limit),
-        memory=memory_given(given, here),
-        librarian=await librarian_here(here, model),
-    )
+    return model, await librarian_here(here, model)
+
+
+def _load() -> None:
+    """Import what the first turn needs."""
 
 
 def _offer_demo(error: Exception) -> int:
@@ -80,8 +116,11 @@ def _trusts(here: Here) -> bool:
     """Ask once whether the folder is to be trusted, and say what that means."""
     named = ignored_here(here)
     holds = f" It holds {', '.join(named)}." if named else ""
-    changed = ", ".join(Trust(here.home).changed(here.root))
+    book = Trust(here.home)
+    changed = ", ".join(book.changed(here.root))
     place = clean(str(here.root.path))
+    if changed:
+        sys.stderr.write(f"{book.differences(here.root)}\n\n")
     sys.stderr.write(
         (f"{clean(changed)} changed in {place} since you trusted it." if changed else f"ogcode is new in {place}.")
         + f"{clean(holds)}\n"

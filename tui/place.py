@@ -9,7 +9,6 @@ from pathlib import Path
 from ogcode.agent.accepted import Accepted
 from ogcode.agent.claude import ClaudeSettingsBroken, claude_rules
 from ogcode.agent.config import Config, ConfigBroken, load_config
-from ogcode.agent.facts.store import Facts
 from ogcode.agent.matching import speaks_of
 from ogcode.agent.memory.manifest import Manifest
 from ogcode.agent.model import Effort
@@ -17,7 +16,7 @@ from ogcode.agent.permissions import Mode, Rules
 from ogcode.agent.prompt import Wishes
 from ogcode.agent.root import Root, find_root
 from ogcode.agent.rules import FACTS, RULES
-from ogcode.agent.sandbox.layout import Level
+from ogcode.agent.sandbox.layout import Level, Site, hidden_in
 from ogcode.agent.seal import Seal
 from ogcode.agent.secrets import known_secrets
 from ogcode.agent.sensitive.envfiles import env_file_secrets, env_files_in
@@ -25,6 +24,9 @@ from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.trust import CLAUDE_SETTINGS, Trust
 
 Clock = Callable[[], datetime]
+
+_PARTS = ("memory", "spool", "sessions", "facts", "undo", "trash", "usage.jsonl", "index.db")
+"""What there is to be read in `.ogcode`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +79,12 @@ class Here:
     @property
     def accepted(self) -> Accepted | None:
         """What is believed of MEMORY.md; None where the environment says to trust all that is there."""
-        return None if self.environ.get("OGCODE_TRUST") == "1" else Accepted(self.home, self.root.top)
+        return None if self.environ.get("OGCODE_TRUST") == "1" else Accepted(self.home, self.root.top, self.root.path)
 
     def workspace(self) -> Workspace:
-        return Workspace(self.root.top, (self.root.store, self.home), self.tailored.beside)
+        inside = (self.root.top, *self.tailored.beside)
+        kept = hidden_in(Site.of(self.environ, self.root.top), inside)
+        return Workspace(self.root.top, (self.root.store, self.home), self.tailored.beside, kept)
 
 
 def home_of(environ: Mapping[str, str]) -> Path:
@@ -112,7 +116,9 @@ def look_around(
     if trust:
         try:
             book.give(root, now())
-            accepted = Accepted(home, root.top)
+            from ogcode.agent.facts.store import Facts  # slow to load, and needed once
+
+            accepted = Accepted(home, root.top, root.path)
             Facts(root, home, folder.resolve(), trusted=True, accepted=accepted, secrets=tuple, now=now).accept()
         except OSError as error:
             notices.append(f"{home / 'trust.json'} can't be written ({error.strerror}); trust lasts for this run")
@@ -165,5 +171,39 @@ def ignored_here(here: Here) -> list[str]:
     return [*found, *([f"{others} notes by others" if others > 1 else "1 note by others"] if others else [])]
 
 
+def closed_here(here: Here) -> str:
+    """Say what ogcode keeps here and this user may not read; empty where that is nothing."""
+    store = here.root.store
+    closed = [name for name in (".", *_PARTS) if _is_closed(store / name)]
+    if closed == ["."]:
+        return f"{store} can't be read (Permission denied): it is as if there were no memory and no sessions here"
+    return f"{store}: {', '.join(closed)} can't be read (Permission denied) and is left out" if closed else ""
+
+
+def _is_closed(path: Path) -> bool:
+    way = os.R_OK | os.X_OK if os.path.isdir(path) else os.R_OK  # noqa: PTH112  # in another user's folder, too
+    return os.path.lexists(path) and not os.access(path, way)
+
+
 def utc_now() -> datetime:
     return datetime.now(UTC).astimezone()
+
+
+def _start_of(path: Path) -> str:
+    """Read a short file; nothing of what would be waited for."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(4_096).decode("utf-8")
+
+
+def branch_at(top: Path) -> str:
+    """Read the branch from `.git/HEAD`, without running git."""
+    try:
+        git = top / ".git"
+        if git.is_file():
+            git = (top / _start_of(git).removeprefix("gitdir:").strip()).resolve()
+        head = _start_of(git / "HEAD").strip()
+    except (OSError, ValueError, RuntimeError):  # NUL bytes; loops of links
+        return ""
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:8]

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from ogcode.tui.commands.given import Given, count, parser_of
 from ogcode.tui.commands.memory import parse_memory, run_memory
-from ogcode.tui.place import Here, look_around, utc_now
+from ogcode.tui.commands.terminal import remark
+from ogcode.tui.place import Here, closed_here, look_around, utc_now
 
 
 def run_command(name: str, words: list[str]) -> int:
@@ -33,7 +34,7 @@ def run_command(name: str, words: list[str]) -> int:
         case "schema":
             from ogcode.tui.commands.schema import show_schema
 
-            return show_schema(given.name)
+            return show_schema(given.name or "", as_json=given.json)
         case "completion":
             from ogcode.tui.commands.completion import show_completion
 
@@ -57,7 +58,7 @@ def _parsed(name: str, words: list[str]) -> Given:
                 help="list (without one), show what was said, export all of it, or delete: to the trash, notes stay",
             )
             parser.add_argument("names", nargs="*", metavar="ID", help="sessions; the start of an id is enough")
-            parser.add_argument("--format", choices=("md", "json"), default="md", help="of show and export")
+            parser.add_argument("--format", choices=("md", "json", "html"), default="md", help="of show and export")
             parser.add_argument("--yes", action="store_true", help="don't ask whether delete is meant")
         case "undo":
             from ogcode.tui.commands.undo import COMMANDS, HELP
@@ -67,11 +68,14 @@ def _parsed(name: str, words: list[str]) -> Given:
             parser.add_argument("--session", default="", metavar="ID", help="not the last one that changed files")
             parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
         case "schema":
-            parser.add_argument("name", nargs="?", choices=("result", "events"), default="", help="one of the two only")
+            parser.add_argument("name", nargs="?", choices=("result", "events"), help="one of the two only")
         case "completion":
             parser.add_argument("name", choices=("bash", "zsh", "fish"), metavar="bash|zsh|fish")
         case "doctor":
             parser.add_argument("-m", "--model", default="", metavar="NAME", help="check this one")
+        case "context":
+            parser.add_argument("-m", "--model", default="", metavar="NAME", help="for the window of this one")
+            parser.add_argument("--session", default="", metavar="ID", help="of a session; without it, of a new one")
         case "stats":
             parser.add_argument("--days", type=count, metavar="N", help="of the last N days, today included")
         case "init":
@@ -90,6 +94,8 @@ def _parsed(name: str, words: list[str]) -> Given:
 
 
 def _run(name: str, here: Here, given: Given) -> int:
+    if closed := closed_here(here):
+        remark(f"ogcode: {closed}")
     match name:
         case "memory":
             return run_memory(here, given)
@@ -109,6 +115,10 @@ def _run(name: str, here: Here, given: Given) -> int:
             from ogcode.tui.commands.spending import show_spending
 
             return show_spending(here, given.days, as_json=given.json)
+        case "context":
+            from ogcode.tui.commands.context import show_context
+
+            return show_context(here, given.model, given.session, as_json=given.json)
         case "init":
             from ogcode.tui.commands.init import init
 

@@ -3,10 +3,12 @@
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ogcode.agent.clean import clean
+from ogcode.agent.events import Emit, Warned
 from ogcode.agent.session import Session
 from ogcode.agent.transcript import Past, Transcript, recollect
 from ogcode.agent.undo.back import Undo
@@ -34,16 +36,31 @@ def undo_of(here: Here, session: Session, private: Path) -> Undo:
     return Undo(here.workspace(), folder, lambda: session.id, here.seal, here.now)
 
 
-def noting(opened: "Opened") -> "Wrap":
-    """Close commands in, and remember in which turns one ran that may have changed files."""
+def noting(opened: "Opened", emit: Emit) -> "Wrap":
+    """Close commands in, and remember in which turns one ran that may have changed files.
+
+    Where one changed what is run or obeyed later, the user is told: nobody was asked about that.
+    """
 
     def wrap(command: Sequence[str], environ: Mapping[str, str]) -> "Wrapped":
         from ogcode.agent.commands.ground import Ground
         from ogcode.agent.commands.reading import only_reads  # only where a command runs
+        from ogcode.agent.dormant import stamps
 
-        if not only_reads(command[-1].strip(), Ground(opened.here.root.top, environ["PATH"])):
-            opened.undo.ran(opened.session.turns + 1)
-        return opened.boundary.wrap(command, environ)
+        ground = Ground(opened.here.root.top, environ["PATH"], beside=opened.here.tailored.beside)
+        wrapped = opened.boundary.wrap(command, environ)
+        if only_reads(command[-1].strip(), ground):
+            return wrapped
+        opened.undo.ran(opened.session.turns + 1)
+        before = stamps(ground.top)
+
+        def settle() -> Sequence[str]:
+            now = stamps(ground.top)
+            if changed := [clean(name) for name, state in now.items() if before.get(name) != state]:
+                emit(Warned(f"a command has changed {', '.join(changed)}, which is run or obeyed later: look at it"))
+            return wrapped.settle()
+
+        return replace(wrapped, settle=settle)
 
     return wrap
 

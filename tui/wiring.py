@@ -5,8 +5,8 @@ import shutil
 import sys
 import tempfile
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +17,8 @@ from ogcode.agent.loop import Approve
 from ogcode.agent.memory.capture import Place
 from ogcode.agent.memory.spool import prepare_store
 from ogcode.agent.memory.switch import MemorySwitch
-from ogcode.agent.model import Model, Who
-from ogcode.agent.models.slot import Awaiting, at_work
+from ogcode.agent.model import Model, Who, sees
+from ogcode.agent.models.slot import all_at_work
 from ogcode.agent.permissions import Ask, Denial, Mode, Rules, policy
 from ogcode.agent.prompt import system_prompt
 from ogcode.agent.session import Keep, Ledger, Session, Start
@@ -26,9 +26,11 @@ from ogcode.agent.tool import Tool
 from ogcode.agent.transcript import Past, Transcript, recollect, rows
 from ogcode.agent.turn import Usage
 from ogcode.tui.earlier import Choice, chosen_session, finish_open_turns, forked, lock_file, recorder
-from ogcode.tui.place import Here, mode_here
+from ogcode.tui.place import Here, branch_at, mode_here
 
 if TYPE_CHECKING:
+    from ogcode.agent.beyond import Beyonds
+    from ogcode.agent.tools.ask_user import AskPerson
     from ogcode.agent.tools.files import Keep as KeepFile
     from ogcode.agent.tools.jobs import Jobs
     from ogcode.agent.undo.back import Undo
@@ -56,7 +58,10 @@ class Opened:
     """Its private folder keeps the long outputs of turns that are not saved, until the session ends."""
     jobs: "Jobs"
     knowledge: "Knowledge"
+    beyonds: "Beyonds"
     notices: tuple[str, ...] = ()
+    person: "AskPerson | None" = None
+    """Whom the model can ask inside a turn."""
 
     @property
     def memory(self) -> MemorySwitch:
@@ -68,7 +73,11 @@ class Opened:
 
     def all_tools(self, emit: Emit) -> Sequence[Tool]:
         outputs = self.here.root.store / "outputs" if self.memory == "on" else self.boundary.private
-        offered = (*self.knowledge.with_rules(self.workspace_tools, emit), command_tool(self, outputs))
+        offered = (*self.knowledge.with_rules(self.workspace_tools, emit), command_tool(self, outputs, emit))
+        if self.person:
+            from ogcode.agent.tools.ask_user import ask_user_tool
+
+            offered = (*offered, ask_user_tool(self.person, emit))
         if self.memory == "off":
             return offered
         from ogcode.librarian.offer import recall_tools
@@ -97,8 +106,7 @@ class Opened:
 
     def at_work(self) -> AbstractContextManager[None]:
         """Let the scribe know that a turn runs on a model of this machine, which may serve only one of them."""
-        asked = (self.session.model, self.librarian)
-        return at_work(self.here.root.locks) if any(isinstance(each, Awaiting) for each in asked) else nullcontext()
+        return all_at_work(each for each in (self.session.model, self.librarian) if each)
 
     def switch(self, memory: MemorySwitch) -> Sequence[str]:
         """Save and recall as told from the next turn on; return what the user should know of it."""
@@ -146,8 +154,11 @@ def open_session(
         SessionTaken: there is one of the id that a new one is to have.
         SandboxMissing: a sandbox is asked for that can't be had.
     """
+    from ogcode.agent.beyond import Beyonds
+    from ogcode.agent.sandbox.layout import Site, hidden
     from ogcode.agent.tools.jobs import Jobs
     from ogcode.tui.boundary import Boundary
+    from ogcode.tui.context import too_full
     from ogcode.tui.knowledge import Knowledge
     from ogcode.tui.undoing import remember_rewound, undo_of
 
@@ -196,11 +207,26 @@ def open_session(
     def keep(path: Path, before: bytes | None, after: bytes) -> str:
         return undo.keep(session.turns + 1, path, before, after)
 
-    tools = workspace_tools(here, lambda: session.model.window, keep, chosen)
+    beyonds = Beyonds(here.workspace(), hidden(Site.of(here.environ, here.root.top)))
+    tools = workspace_tools(here, lambda: session.model, keep, chosen, admitted=beyonds.admitted)
     opened = Opened(
-        here, session, past, lock, transcript, librarian, tools, undo, boundary, Jobs(), knowledge, (*notices, *cut)
+        here,
+        session,
+        past,
+        lock,
+        transcript,
+        librarian,
+        tools,
+        undo,
+        boundary,
+        Jobs(),
+        knowledge,
+        beyonds,
+        (*notices, *cut),
     )
     holder.append(opened)
+    if full := too_full(opened):
+        opened.notices = (*opened.notices, full)
     return opened
 
 
@@ -231,12 +257,16 @@ def approval(
     opened: Opened,
     ask: Ask | None,
     *,
-    mode: Mode,
+    mode: Callable[[], Mode],
     rules: Rules,
     denials: list[Denial],
     keep: Callable[[str], None] | None = None,
+    elsewhere: str = "",
 ) -> Approve:
-    """Put together what decides about calls; `ask` None is a run without a person, `keep` is given rules for good."""
+    """Put together what decides about calls.
+
+    `ask` None is a run without a person, `keep` is given rules for good, `mode` is asked for with each call.
+    """
     from ogcode.agent.commands.ground import Ground
     from ogcode.agent.tools.shell import child_environment
 
@@ -245,23 +275,26 @@ def approval(
     decide = policy(
         ask,
         opened.tools(ignore),
-        mode=mode_here(here, mode),
+        mode=lambda: mode_here(here, mode()),
         rules=rules,
         trusted=here.trusted,
         denials=denials,
         sandboxed=opened.boundary.strong,
         memory_tools=MEMORY_TOOLS,
-        place=lambda path: workspace.display(workspace.resolve(path)),
-        ground=Ground(workspace.top, given["PATH"]),
+        place=lambda path: workspace.display(workspace.real(path)),
+        ground=Ground(workspace.top, given["PATH"], workspace.hidden, workspace.beside),
         keep=keep,
+        beyonds=opened.beyonds,
     )
-    return opened.knowledge.careful(decide, opened.session, ask, denials)
+    return opened.knowledge.careful(decide, opened.session, ask, denials, elsewhere)
 
 
-def workspace_tools(here: Here, window: Callable[[], int], keep: "KeepFile", resumed: Path | None) -> tuple[Tool, ...]:
+def workspace_tools(
+    here: Here, model: Callable[[], Model], keep: "KeepFile", resumed: Path | None, *, admitted: Collection[Path]
+) -> tuple[Tool, ...]:
     """Build the tools that work on the repository, but for the one that runs commands; a small window bounds them.
 
-    `resumed` is the transcript of the session that is gone on with.
+    `resumed` is the transcript of the session that is gone on with, `admitted` are places outside that may be read.
     """
     from ogcode.agent.fit import share
     from ogcode.agent.tools.files import file_tools
@@ -275,15 +308,20 @@ def workspace_tools(here: Here, window: Callable[[], int], keep: "KeepFile", res
     ripgrep = program("rg", here.environ.get("PATH", ""), outside=here.root.top)
     person = here.environ.get("HOME", "")
     ignoring = ignore_files(workspace.top, Path(person) if person else None, here.environ.get("XDG_CONFIG_HOME", ""))
+
+    def bounded(most: int) -> Callable[[], int]:
+        return lambda: share(model().window, most)
+
+    reading = replace(workspace, admitted=admitted.__contains__)
     return (
-        *file_tools(workspace, max_bytes=lambda: share(window(), 24_000), keep=keep),
-        *search_tools(workspace, ripgrep=ripgrep, max_bytes=lambda: share(window(), 12_000), ignoring=ignoring),
-        *map_tools(workspace, max_bytes=lambda: share(window(), 4_500), ignoring=ignoring),
+        *file_tools(reading, max_bytes=bounded(24_000), keep=keep, sees=lambda: sees(model())),
+        *search_tools(workspace, ripgrep=ripgrep, max_bytes=bounded(12_000), ignoring=ignoring),
+        *map_tools(workspace, max_bytes=bounded(4_500), ignoring=ignoring),
         todo_tool(lambda: last_list(rows(resumed)) if resumed else ""),
     )
 
 
-def command_tool(opened: Opened, outputs: Path) -> Tool:
+def command_tool(opened: Opened, outputs: Path, emit: Emit) -> Tool:
     """Build the tool that runs commands and keeps their long outputs in a folder."""
     from ogcode.agent.fit import share
     from ogcode.agent.tools.shell import shell_tool
@@ -297,7 +335,7 @@ def command_tool(opened: Opened, outputs: Path) -> Tool:
         output_folder=kept,
         trusted=here.trusted,
         max_bytes=share(opened.session.model.window, 30_000),
-        sandbox=noting(opened),
+        sandbox=noting(opened, emit),
         jobs=opened.jobs,
     )
 
@@ -308,11 +346,15 @@ def open_library(here: Here, sessions: Mapping[str, int] | None) -> "Library":
     from ogcode.agent.index.reading import Notes, Scope
     from ogcode.agent.undo.rewound import rewound
     from ogcode.librarian.library import Library
+    from ogcode.tui.knowledge import facts_to_recall
 
     index = open_index(Memory.of(here.root, here.home))
     scope = Scope(sessions, rewound(here.root.store / "undo", here.seal))
     notes = Notes(index, here.root.store, scope, trusted=here.trusted, now=here.now)
-    return Library(notes, here.root.sessions, here.root.top, here.seal, here.secrets)
+    found = Library(notes, here.root.sessions, here.root.top, here.seal, here.secrets)
+    if sessions is None:
+        found.find_facts = lambda: facts_to_recall(here)
+    return found
 
 
 def start_scribe(here: Here, *, linger: float) -> int:
@@ -368,7 +410,13 @@ def _transcript(
         return Transcript(path)
     try:
         begun = Transcript.begin(
-            here.root.sessions, identity, top=here.root.top, seal=here.seal, now=here.now(), parents=parents
+            here.root.sessions,
+            identity,
+            top=here.root.top,
+            seal=here.seal,
+            now=here.now(),
+            parents=parents,
+            branch=branch_at(here.root.top),
         )
         if past and past.standing.lines:
             begun.stands(past.standing)

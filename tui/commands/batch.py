@@ -20,7 +20,7 @@ from ogcode.agent.tools.process import program
 from ogcode.tui.arguments import MODES
 from ogcode.tui.batch.journal import Journal
 from ogcode.tui.batch.progress import Progress
-from ogcode.tui.batch.results import Results
+from ogcode.tui.batch.results import Results, ResultsRefused
 from ogcode.tui.batch.runner import Row, Runner
 from ogcode.tui.batch.shop import Shop, Stop, Wishes
 from ogcode.tui.batch.tasks import Task, Tasks, TasksBroken, is_name, read_tasks
@@ -85,14 +85,13 @@ def run_batch(words: Sequence[str]) -> int:
     try:
         tasks = read_tasks(asked.tasks)
         _check_places(here, tasks.each)
-    except TasksBroken as error:
-        remark(f"ogcode: {error}")
-        return BAD_INPUT
-    try:
         return _run(asked, here, tasks)
+    except (TasksBroken, ResultsRefused) as error:
+        code, said = BAD_INPUT, str(error)
     except (BatchRefused, GitFailed) as error:
-        remark(f"ogcode: {error}")
-        return FAILED
+        code, said = FAILED, str(error)
+    remark(f"ogcode: {said}")
+    return code
 
 
 def _parsed(words: Sequence[str]) -> _Asked:
@@ -177,8 +176,9 @@ async def _all(shop: Shop, tasks: Tasks, results: Results) -> int:
             told = signal.SIGINT if number == signal.SIGINT else signal.SIGTERM
             loop.add_signal_handler(number, shop.stop.came, told, code)
     if shop.worktrees:
-        if not await shop.worktrees.head():
-            raise BatchRefused(f"{shop.here.root.top} has no commit to begin with; make one, or use --in-place")
+        await shop.worktrees.head()
+        if name := await shop.worktrees.in_the_way():
+            raise BatchRefused(f"there is a branch '{name}', so that none can be ogcode/{shop.name}/ID; rename it")
         if await shop.worktrees.changed():
             shop.progress.say("what is not committed here is not part of the tasks' worktrees")
     runner = Runner(shop, tasks.each, tell)
@@ -186,6 +186,9 @@ async def _all(shop: Shop, tasks: Tasks, results: Results) -> int:
     undone = [task.id for task in tasks.each if task.id not in runner.rows]
     failed = [task for task, row in runner.rows.items() if row.get("status") != "done"]
     shop.progress.say(shop.progress.totals() + (f"; {len(undone)} left for the next start" if undone else ""))
+    if runner.halted == "cost" and undone:
+        spent, most = shop.journal.spent, shop.wishes.max_cost
+        shop.progress.say(f"--max-cost {most:g} is reached: ${spent:.4f} are spent; a higher one goes on")
     if failed and not undone:
         shop.progress.say("--retry-failed runs again what was not done")
     if shop.stop.code:

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ogcode.agent.index.cache import Memory
 from ogcode.agent.index.reading import Entry, Notes, Passage
-from ogcode.agent.memory.health import gone
 from ogcode.agent.memory.markdown import Section, sections
 from ogcode.agent.memory.trash import undoable
+from ogcode.librarian.known import coming
 from ogcode.librarian.library import VERBATIM, Library
-from ogcode.tui.commands.notes import NoneNamed, chosen, conversation, marks, open_notes, told
+from ogcode.tui.commands.notes import NoneNamed, chosen, conversation, gone_here, marks, open_notes, told
 from ogcode.tui.commands.terminal import answer, answer_json, flat, remark
+from ogcode.tui.knowledge import facts_to_recall
 from ogcode.tui.place import Here
 
 FOUND = 10
@@ -44,7 +44,7 @@ def list_notes(here: Here, tag: str, *, limit: int | None, as_json: bool) -> int
 
 def list_forgotten(here: Here, *, as_json: bool) -> int:
     """List what `undo` can bring back: what was forgotten or edited, the last first, then what is gone."""
-    for stone in [*undoable(here.root.store), *(each for each in gone(Memory.of(here.root, here.home)) if each.files)]:
+    for stone in [*undoable(here.root.store), *(each for each in gone_here(here) if each.files)]:
         files = [kept.path for kept in stone.files]
         if as_json:
             answer_json({"id": stone.note, "act": stone.act, "at": stone.at, "files": files})
@@ -77,7 +77,8 @@ def search_notes(here: Here, wanted: Wanted, *, as_json: bool) -> int:
     """Print the sections that best speak to a few words, or list the notes that do."""
     notes = open_notes(here, tag=wanted.tag)
     entries = notes.find(wanted.words, limit=wanted.limit or FOUND) if wanted.whole else []
-    passages = [] if wanted.whole else notes.passages(wanted.words, characters=ROOM)[: wanted.limit]
+    facts = [] if wanted.whole or wanted.tag else coming(wanted.words, facts_to_recall(here), here.root.top)
+    passages = [] if wanted.whole else [*facts, *notes.passages(wanted.words, characters=ROOM)][: wanted.limit]
     _print_notes(here, entries, as_json=as_json)
     for place, passage in enumerate(passages):
         if as_json:

@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from ogcode.agent.durable import replace_file
@@ -38,12 +39,32 @@ class NotChanged(Exception):
 
 
 def edit_note(here: Here, name: str, *, as_json: bool) -> int:
-    """Open a note in the user's editor, on a copy, and put it in the note's place when it can be read."""
+    """Have a person edit a note, and say what came of it."""
     entry = chosen(open_notes(here), name)
+    changed = edit(here, entry)
+    if as_json:
+        answer_json({"id": entry.id, "path": str(here.root.store / entry.path), "changed": changed})
+    else:
+        remark(f"{edited_as(here)}. ogcode memory undo takes it back" if changed else "nothing was changed")
+    return 0
+
+
+def edited_as(here: Here) -> str:
+    """Say what a note is that a person has edited."""
+    untrusted = "" if here.trusted else "; as this folder is not trusted, it is left out of memory until it is"
+    return f"saved; it counts as edited{untrusted}"
+
+
+def edit(here: Here, entry: Entry) -> bool:
+    """Open a note in the user's editor, on a copy, and put it in the note's place when it can be read.
+
+    Raises:
+        NotChanged, OSError: it stays as it is.
+    """
     if entry.pending:
         raise NotChanged(f"{entry.id} has no note yet; write it first: ogcode memory wait")
     path = here.root.store / entry.path
-    command = _editor(here, path)
+    command = editor(here, path)
     before = path.read_bytes()
     folder = Path(tempfile.mkdtemp(prefix="ogcode-"))
     copy = folder / path.name
@@ -57,34 +78,31 @@ def edit_note(here: Here, name: str, *, as_json: bool) -> int:
         keep_edited(here.root.store, entry.id, entry.path, before, became=after, now=here.now())
         replace_file(path, after)
     shutil.rmtree(folder)
-    if as_json:
-        answer_json({"id": entry.id, "path": str(path), "changed": after != before})
-    elif after == before:
-        remark("nothing was changed")
-    else:
-        untrusted = "" if here.trusted else "; as this folder is not trusted, it is left out of memory until it is"
-        remark(f"saved; it counts as edited{untrusted}. ogcode memory undo takes it back")
-    return 0
+    return after != before
 
 
-def _editor(here: Here, path: Path) -> list[str]:
-    """Find the user's editor, never among the files of a folder that is not trusted."""
+def editor(here: Here, path: Path, what: str = "note") -> list[str]:
+    """Find the user's editor, never among the files of a folder that is not trusted.
+
+    Raises:
+        NotChanged: there is none, or no terminal for it.
+    """
     from ogcode.agent.tools.process import program  # loads asyncio
 
     if not sys.stdin.isatty() or not sys.stdout.isatty():
-        raise NotChanged(f"there is no terminal for an editor; the note is {path}")
+        raise NotChanged(f"there is no terminal for an editor; the {what} is {path}")
     wanted = here.environ.get("VISUAL") or here.environ.get("EDITOR") or ""
     try:
         words = shlex.split(wanted)
     except ValueError as error:
-        raise NotChanged(f"EDITOR can't be read ({error}): {wanted}; the note is {path}") from error
+        raise NotChanged(f"EDITOR can't be read ({error}): {wanted}; the {what} is {path}") from error
     if not words:
-        raise NotChanged(f"set VISUAL or EDITOR to an editor; the note is {path}")
+        raise NotChanged(f"set VISUAL or EDITOR to an editor; the {what} is {path}")
     search = here.environ.get("PATH", os.defpath)
     found = shutil.which(words[0], path=search) if here.trusted else program(words[0], search, outside=here.root.top)
     if not found:
         inside = "" if here.trusted else " outside this folder, which is not trusted"
-        raise NotChanged(f"there is no editor '{words[0]}'{inside}; the note is {path}")
+        raise NotChanged(f"there is no editor '{words[0]}'{inside}; the {what} is {path}")
     return [str(found), *words[1:]]
 
 
@@ -98,6 +116,25 @@ def _edited(copy: Path, entry: Entry, code: int) -> bytes:
     if fault and fault != entry.malformed:
         raise NotChanged(f"this would not be a sound note ({fault}): it stays as it is; your text is in {copy}")
     return after
+
+
+def forget_named(here: Here, unwanted: Unwanted, *, as_json: bool) -> int:
+    """Forget notes and facts: what is named by a fact's id is one."""
+    from ogcode.tui.commands.facts import forget_facts, is_fact
+
+    ids = [name for name in unwanted.names if is_fact(name)]
+    if ids and unwanted.for_good and not unwanted.sure:
+        _make_sure(ids, "fact")
+    notes = replace(unwanted, names=tuple(name for name in unwanted.names if not is_fact(name)))
+    gone = forget_facts(here, ids, for_good=unwanted.for_good)
+    for fact in gone:
+        if as_json:
+            answer_json({"forgotten": [fact.id], "for_good": unwanted.for_good, "files": [fact.file]})
+        else:
+            answer(f"forgotten{' for good' if unwanted.for_good else ''}: {fact.id}: {flat(fact.summary)}")
+    if gone and not as_json and not unwanted.for_good:
+        remark(f"ogcode memory undo {gone[-1].id} brings it back")
+    return forget_notes(here, notes, as_json=as_json) if notes.names or notes.tag else 0
 
 
 def forget_notes(here: Here, unwanted: Unwanted, *, as_json: bool) -> int:
@@ -131,10 +168,10 @@ def forget_notes(here: Here, unwanted: Unwanted, *, as_json: bool) -> int:
     return 0
 
 
-def _make_sure(ids: Sequence[str]) -> None:
+def _make_sure(ids: Sequence[str], what: str = "note") -> None:
     if not sys.stdin.isatty():
         raise NotChanged("forgetting for good can't be taken back; say --yes if that is meant")
-    if not asked(f"Remove {counted(len(ids), 'note')} for good ({', '.join(ids[:3])}{', …' * (len(ids) > 3)})?"):
+    if not asked(f"Remove {counted(len(ids), what)} for good ({', '.join(ids[:3])}{', …' * (len(ids) > 3)})?"):
         raise NotChanged("nothing was forgotten")
 
 
@@ -147,8 +184,12 @@ def _still_said(here: Here, entries: Sequence[Entry]) -> str:
 
 
 def undo(here: Here, name: str, *, as_json: bool) -> int:
-    """Bring back what was forgotten or edited last, or last of one note; by its name also one that is gone."""
+    """Take back what was done last, or last to one note or fact; by its name also bring back a note that is gone."""
+    from ogcode.tui.commands.facts import is_fact, last_done, undo_fact
+
     stones = undoable(here.root.store)
+    if is_fact(name) or (not name and _later(last_done(here), stones)):
+        return undo_fact(here, name, as_json=as_json)
     if name:
         found = _named([*stones, *gone(Memory.of(here.root, here.home))], name)
         if not found:
@@ -169,6 +210,10 @@ def undo(here: Here, name: str, *, as_json: bool) -> int:
     if any(path.parent == here.root.spool for path in back):
         remark("what waits for its note gets it with the next turn, or by ogcode memory wait")
     return 0
+
+
+def _later(moment: datetime | None, stones: Sequence[Tombstone]) -> bool:
+    return moment is not None and not any(datetime.fromisoformat(stone.at) > moment for stone in stones[:1])
 
 
 def _one(found: Sequence[Tombstone], name: str) -> list[Tombstone]:

@@ -1,6 +1,10 @@
 """What a command was given on its line."""
 
 import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ogcode.agent.facts.fact import FactScope
 
 
 class Given(argparse.Namespace):
@@ -31,6 +35,12 @@ class Given(argparse.Namespace):
     session: str
     dry_run: bool
     model: str
+    scope: "FactScope | None"
+    summary: str
+    about_user: bool
+    apply: bool
+    again: bool
+    workspace: str
 
 
 def parser_of(command: str) -> argparse.ArgumentParser:

@@ -2,12 +2,17 @@
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ogcode.agent.nearest import nearest
 from ogcode.tui.commands.given import Given, count, parser_of, seconds
 from ogcode.tui.place import Here
 
+if TYPE_CHECKING:
+    from ogcode.agent.facts.fact import FactScope
+
 USAGE = """usage: ogcode memory COMMAND …   [--json]
+       ogcode memory             all of it to look at, on a terminal
 
   list [TAG]                notes, newest first; of one conversation  (--limit N; --forgotten: what undo can bring back)
   show NAME [SECTION]       a note, or one section; Verbatim is the turn word for word
@@ -19,17 +24,27 @@ USAGE = """usage: ogcode memory COMMAND …   [--json]
   doctor [--secrets]        what is wrong, and what to do; exit code 1 where something is
 
   edit NAME                 in $VISUAL or $EDITOR; the note counts as edited from then on
-  forget NAME …             to the trash  (--conversation TAG: all of one; --for-good: out of the trash too)
-  undo [NAME]               take back the last forget or edit; by its name also a note that git took away
+  forget NAME …             notes or facts, to the trash  (--conversation TAG: all of one; --for-good: not even there)
+  undo [NAME]               take back what was last done to notes or facts; by its name also a note that git took away
   wait [SECONDS]            until no turn waits for its note (60); exit code 3 where some still do
   rescribe NAME … | --all   have a model write notes anew, or all that none wrote; exit code 1 where one was not
 
-NAME is a note's id or file name, TAG a conversation's id; the start of one is enough. --json: one object a line.
+  facts                     what is always known  (--scope project|global)
+  read ID … | WORDS         facts in full
+  remember TEXT             keep a fact of this project, or with -g one about yourself  (--summary LINE)
+  update ID TEXT            put another text in its place
+  import PLACE              what is new in the memory of something else: CLAUDE.md, a folder of markdown (auto-memory,
+                            Obsidian, OpenBrowse), an OpenWorker coworker.db, an export  (--apply takes it in)
+  export PLACE              all facts, to a folder, or to a file that ends in .jsonl  (--scope)
+
+NAME is a note's id or file name, or a fact's id (m-…); TAG a conversation's id; the start of one is enough. --json: one
+object a line.
 """
 
 COMMANDS = (
     *("list", "show", "search", "status", "stats", "path", "doctor"),
     *("edit", "forget", "undo", "wait", "rescribe"),
+    *("facts", "read", "remember", "update", "import", "export"),
 )
 
 
@@ -40,6 +55,8 @@ def parse_memory(words: Sequence[str]) -> Given | int:
         SystemExit: they make no sense, and that has been said.
     """
     command = next((word for word in words if not word.startswith("-")), "")
+    if not {*words} - {"--trust"} and sys.stdin.isatty() and sys.stdout.isatty():
+        return Given(command="view", json=False, trust=bool(words))
     if command not in COMMANDS:
         if {"-h", "--help"} & set(words):
             sys.stdout.write(USAGE)
@@ -76,6 +93,27 @@ def parse_memory(words: Sequence[str]) -> Given | int:
             add("name", nargs="?", default="", metavar="NAME", help="a note; else what was done last")
         case "wait":
             add("seconds", nargs="?", type=seconds, default=60.0, metavar="SECONDS")
+        case "facts":
+            add("--scope", choices=("project", "global"), help="of this repository, or about yourself")
+        case "read":
+            add("words", nargs="+", metavar="ID|WORDS")
+        case "remember":
+            add("words", nargs="+", metavar="TEXT")
+            add("-g", "--global", dest="about_user", action="store_true", help="about yourself, in every repository")
+            add("--summary", default="", metavar="LINE")
+        case "update":
+            add("name", metavar="ID")
+            add("words", nargs="+", metavar="TEXT")
+            add("--summary", default="", metavar="LINE")
+        case "import":
+            add("name", metavar="PLACE", help="a file or a folder")
+            add("--apply", action="store_true", help="take it in; without this it is only told what would be")
+            add("-g", "--global", dest="about_user", action="store_true", help="as facts about yourself")
+            add("--again", action="store_true", help="also what was forgotten here before")
+            add("--workspace", default="", metavar="FOLDER", help="of coworker.db: as this folder was called then")
+        case "export":
+            add("name", metavar="PLACE", help="a new folder, or a new file that ends in .jsonl")
+            add("--scope", choices=("project", "global"), help="of this repository, or about yourself")
         case "rescribe":
             add("names", nargs="*", metavar="NAME")
             add("--all", action="store_true", help="all that no model wrote")
@@ -93,6 +131,12 @@ def run_memory(here: Here, given: Given) -> int:
     """Do what was asked for; return the exit code."""
     as_json = given.json
     match given.command:
+        case "view":
+            from ogcode.tui.commands.view import view_memory
+
+            return view_memory(here)
+        case "facts" | "read" | "remember" | "update" | "import" | "export":
+            return _facts(here, given)
         case "list" | "show" | "search" | "path":
             return _look(here, given)
         case "edit" | "forget" | "undo":
@@ -121,12 +165,15 @@ def run_memory(here: Here, given: Given) -> int:
 
 def _look(here: Here, given: Given) -> int:
     from ogcode.tui.commands import browse
+    from ogcode.tui.commands.facts import is_fact, read_facts
 
     match given.command:
         case "list" if given.forgotten:
             return browse.list_forgotten(here, as_json=given.json)
         case "list":
             return browse.list_notes(here, given.tag, limit=given.limit, as_json=given.json)
+        case "show" if is_fact(given.name):
+            return read_facts(here, [given.name], as_json=given.json)
         case "show":
             return browse.show_note(here, given.name, given.section, as_json=given.json)
         case "path":
@@ -134,6 +181,33 @@ def _look(here: Here, given: Given) -> int:
         case _:
             wanted = browse.Wanted(" ".join(given.words), given.conversation, given.limit, whole=given.notes)
             return browse.search_notes(here, wanted, as_json=given.json)
+
+
+def _facts(here: Here, given: Given) -> int:
+    from ogcode.tui.commands import facts
+
+    words = " ".join(given.words) if "words" in given else ""
+    match given.command:
+        case "facts":
+            return facts.list_facts(here, given.scope, as_json=given.json)
+        case "read":
+            return facts.read_facts(here, given.words, as_json=given.json)
+        case "remember":
+            scope: FactScope = "global" if given.about_user else "project"
+            return facts.remember_fact(here, words, scope, summary=given.summary, as_json=given.json)
+        case "update":
+            return facts.update_fact(here, given.name, words, summary=given.summary, as_json=given.json)
+        case "import":
+            from ogcode.tui.exchange.commands import Wanted, take_in
+
+            wanted = Wanted(
+                given.name, about_user=given.about_user, again=given.again, workspace=given.workspace, apply=given.apply
+            )
+            return take_in(here, wanted, as_json=given.json)
+        case _:
+            from ogcode.tui.exchange.commands import give_out
+
+            return give_out(here, given.name, given.scope, as_json=given.json)
 
 
 def _change(here: Here, given: Given) -> int:
@@ -146,4 +220,4 @@ def _change(here: Here, given: Given) -> int:
             return change.undo(here, given.name, as_json=given.json)
         case _:
             wanted = change.Unwanted(tuple(given.names), given.conversation, for_good=given.for_good, sure=given.yes)
-            return change.forget_notes(here, wanted, as_json=given.json)
+            return change.forget_named(here, wanted, as_json=given.json)

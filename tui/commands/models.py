@@ -28,7 +28,7 @@ def list_models(here: Here, *, as_json: bool) -> int:
         if as_json:
             answer_json(_row(each) | {"chosen": taken} | ({"why": why} if taken else {}))
         else:
-            answer(f"{'*' if taken else ' '} {flat(each.name)}  {'; '.join(_told(each))}")
+            answer(f"{'*' if taken else ' '} {flat(each.name)}  {'; '.join(told(each))}")
     for silent in (each for each in found if isinstance(each, Silent)):
         if as_json:
             answer_json({"source": silent.source, "place": silent.place, "failure": silent.said})
@@ -72,23 +72,24 @@ def _row(each: Offered) -> dict[str, object]:
     }
 
 
-def _told(each: Offered) -> list[str]:
-    told = list[str]()
+def told(each: Offered) -> list[str]:
+    """Say what is known of a model."""
+    said = list[str]()
     if each.parameters:
-        told.append(f"{_short(each.parameters, 'KMB')} parameters")
+        said.append(f"{_short(each.parameters, 'KMB')} parameters")
     if each.size:
-        told.append(f"{_short(each.size, 'KMG')}B")
+        said.append(f"{_short(each.size, 'KMG')}B")
     if each.context:
-        told.append(f"context {each.context:,}")
+        said.append(f"context {each.context:,}")
     if each.able.tools is not None:
         able = {"tools": each.able.tools, "thinking": each.able.thinking, "vision": each.able.vision}
-        told.append(", ".join(name for name, has in able.items() if has) or "neither tools, thinking nor vision")
+        said.append(", ".join(name for name, has in able.items() if has) or "neither tools, thinking nor vision")
     if each.loaded is not None:
-        told.append(f"loaded with {each.loaded:,}" if each.loaded else "loaded")
+        said.append(f"loaded with {each.loaded:,}" if each.loaded else "loaded")
     if each.prices:
-        told.append(_priced(each.prices))
-    told.append({"key": f"{each.place} is set", "named": each.place}.get(each.source, f"at {each.place}"))
-    return told
+        said.append(_priced(each.prices))
+    said.append({"key": f"{each.place} is set", "named": each.place}.get(each.source, f"at {each.place}"))
+    return said
 
 
 def _priced(prices: Prices) -> str:

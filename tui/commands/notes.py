@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.index.reading import Entry, Notes, Scope
+from ogcode.agent.memory.health import gone
+from ogcode.agent.memory.trash import Tombstone
 from ogcode.agent.undo.rewound import rewound
 from ogcode.tui.commands.terminal import flat, remark
 from ogcode.tui.place import Here
@@ -85,6 +87,7 @@ def told(here: Here, entry: Entry) -> dict[str, object]:
         "origin": entry.origin,
         "pending": entry.pending,
         "rewound": entry.rewound,
+        "fact": entry.fact,
         "path": str(here.root.store / entry.path),
     }
 
@@ -94,6 +97,15 @@ def marks(entry: Entry) -> str:
     found = [*([entry.origin] if entry.origin != "own" else []), *(["pending"] if entry.pending else [])]
     found += ["rewound"] if entry.rewound else []
     return f"  ({', '.join(found)})" if found else ""
+
+
+def gone_here(here: Here) -> list[Tombstone]:
+    """List own notes that are gone, where that can be told."""
+    try:
+        return gone(Memory.of(here.root, here.home))
+    except OSError as error:
+        remark(f"ogcode: which notes are gone is not known: {error.filename}: {error.strerror}")
+        return []
 
 
 def counted(number: int, what: str) -> str:

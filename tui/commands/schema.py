@@ -13,8 +13,8 @@ def schema_of(name: str) -> str:
     return (Path(__file__).parents[1] / "schemas" / f"{name}.json").read_text("utf-8")
 
 
-def show_schema(name: str) -> int:
+def show_schema(name: str, *, as_json: bool) -> int:
     """Print one, or all in one object."""
     every = {each: json.loads(schema_of(each)) for each in NAMES}
-    answer(json.dumps(every[name] if name else every, indent=2))
+    answer(json.dumps(every[name] if name else every, indent=None if as_json else 2))
     return 0

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.index.reading import Entry
-from ogcode.agent.memory.health import gone
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import is_ours, jobs
 from ogcode.agent.memory.switch import MEANS
-from ogcode.tui.commands.notes import chosen, counted, open_notes
+from ogcode.tui.commands.notes import chosen, counted, gone_here, open_notes
 from ogcode.tui.commands.terminal import answer, answer_json, flat, remark
 from ogcode.tui.place import Here
 
@@ -27,7 +26,7 @@ def show_status(here: Here, *, as_json: bool) -> int:
     spooled = _jobs(here)
     broken = [(path.name, str(job)) for path, job, _ in jobs(here.root.store) if not isinstance(job, Job)]
     pending, upgrades = ([job for job in spooled if job.upgrade is upgrade] for upgrade in (False, True))
-    away = len(gone(Memory.of(here.root, here.home)))
+    away = len(gone_here(here))
     log = [] if here.root.store.is_symlink() else _tail(here.root.store / "scribe.log", LOG)
     steps = [
         *(["ogcode memory wait writes what is pending"] if pending else []),

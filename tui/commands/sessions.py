@@ -6,14 +6,14 @@ from datetime import datetime
 from pathlib import Path
 
 from ogcode.agent.durable import Lock, make_folder, sync_folder
-from ogcode.agent.secrets import scrub
 from ogcode.agent.transcript import own_sessions, recollect
 from ogcode.tui.commands.change import NotChanged
 from ogcode.tui.commands.given import Given
+from ogcode.tui.commands.notes import counted
 from ogcode.tui.commands.terminal import answer, answer_json, asked, flat, remark
 from ogcode.tui.earlier import Choice, chosen_session, lock_file
 from ogcode.tui.place import Here
-from ogcode.tui.retelling import as_markdown, as_object, turns_of
+from ogcode.tui.sessions import exported
 
 COMMANDS = ("list", "show", "export", "delete")
 
@@ -33,7 +33,7 @@ def run_sessions(here: Here, given: Given) -> int:
         case _:
             whole = given.command == "export"
             for name in given.names:
-                _tell(here, _named(here, name), whole=whole, as_json=given.json or given.format == "json")
+                answer(exported(here, _named(here, name), "json" if given.json else given.format, steps=whole))
     return 0
 
 
@@ -52,19 +52,16 @@ def _list(here: Here, *, as_json: bool) -> None:
         if as_json:
             facts = {"session_id": past.session_id, "turns": past.turns, "top": past.top, "first": first}
             answer_json(
-                {**facts, "last_active": active.isoformat(timespec="seconds"), "total_cost_usd": past.usage.cost}
+                {
+                    **facts,
+                    "name": past.name,
+                    "last_active": active.isoformat(timespec="seconds"),
+                    "total_cost_usd": past.usage.cost,
+                }
             )
         else:
-            answer(f"{past.session_id[:8]}  {active:%Y-%m-%d %H:%M}  {past.turns:3} turns  {flat(first)[:60]}")
-
-
-def _tell(here: Here, path: Path, *, whole: bool, as_json: bool) -> None:
-    """Print a session, with all that was done in it or only what was said."""
-    known, turns = here.secrets, turns_of(path)
-    if as_json:
-        answer_json(as_object(path.stem, turns, lambda text: scrub(text, known), steps=whole))
-    else:
-        answer(scrub(as_markdown(path.stem, turns, steps=whole), known))
+            turns = f"{counted(past.turns, 'turn'):>9}"
+            answer(f"{past.session_id[:8]}  {active:%Y-%m-%d %H:%M}  {turns}  {flat(past.name or first)[:60]}")
 
 
 def _delete(here: Here, paths: Sequence[Path], *, sure: bool, as_json: bool) -> None:

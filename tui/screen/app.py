@@ -1,18 +1,22 @@
 """The Textual app: a transcript, a prompt, and the keys that fingers know."""
 
 import asyncio
-import signal
+import gc
+import sys
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import ClassVar
+from functools import partial
+from pathlib import Path, PurePath
+from typing import Any, ClassVar
 
 from textual import on, work
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.content import Content
+from textual.driver import Driver
 from textual.events import Key
 from textual.keys import Keys
 from textual.widgets import Static
@@ -21,7 +25,10 @@ from textual.worker import Worker
 from ogcode.agent.events import (
     Answered,
     Event,
+    Nested,
+    ReasoningDelta,
     Retrying,
+    Steered,
     SummedUp,
     TextDelta,
     ToolFinished,
@@ -32,14 +39,33 @@ from ogcode.agent.events import (
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import Outcome, ToolCall, Verdict
 from ogcode.tui.desk import Desk
-from ogcode.tui.screen.actions.catalogue import named, nearest, parse
-from ogcode.tui.screen.approval import ApprovalCard, Approvals
-from ogcode.tui.screen.blocks import Fold, flat
-from ogcode.tui.screen.markdown import STYLES
+from ogcode.tui.first_frame import TITLE, FirstFrame
+from ogcode.tui.screen.actions.catalogue import named, nearest
+from ogcode.tui.screen.actions.command import parse
+from ogcode.tui.screen.actions.memory import show_memory
+from ogcode.tui.screen.approvals import Approvals
+from ogcode.tui.screen.asking import answer, show_unbelieved
+from ogcode.tui.screen.blocks.fold import Fold
+from ogcode.tui.screen.blocks.lines import flat
+from ogcode.tui.screen.blocks.recall import OpenNote
+from ogcode.tui.screen.card import Mistyped, Stopped
+from ogcode.tui.screen.driver import driver_of
+from ogcode.tui.screen.frames import Frames
+from ogcode.tui.screen.inline import Inline
+from ogcode.tui.screen.own_line import OwnLine
+from ogcode.tui.screen.parser import Background
 from ogcode.tui.screen.prompt import Prompt
 from ogcode.tui.screen.status import Activity, StatusLine
+from ogcode.tui.screen.steps import follow_steps, turn_steps
 from ogcode.tui.screen.suggestions import Suggestions
+from ogcode.tui.screen.terminal import call_out, hear_signals
+from ogcode.tui.screen.themes import Themed
 from ogcode.tui.screen.transcript import Happened, Transcript, TurnOver
+from ogcode.tui.screen.writing.own import OwnCommands, is_own
+from ogcode.tui.screen.writing.queue import Queue
+
+_EARLY = ("clear_or_leave", "leave_if_empty", "redraw", "page", "quit", "suspend_process")
+"""Actions that need no open desk."""
 
 _MODES = ("ask", "edit", "plan", "auto")
 _AGAIN = 2.0
@@ -50,26 +76,43 @@ _PATIENCE = 5.0
 
 
 class Ogcode(App[int]):
-    CSS_PATH = "app.tcss"
+    CSS_PATH: ClassVar[list[str | PurePath]] = ["app.tcss", "work.tcss", "writing/writing.tcss", "inline.tcss"]
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = "Prompt"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "clear_or_leave", show=False, priority=True),
-        Binding("ctrl+d", "leave_if_empty", show=False, priority=True),
-        Binding("ctrl+l", "redraw", show=False, priority=True),
-        Binding("ctrl+o", "unfold", show=False, priority=True),
-        Binding("shift+tab", "next_mode", show=False, priority=True),
-        Binding("escape", "interrupt", show=False),
+        Binding("ctrl+c", "clear_or_leave", show=False, priority=True, id="clear"),
+        Binding("ctrl+d", "leave_if_empty", show=False, priority=True, id="leave"),
+        Binding("ctrl+l", "redraw", show=False, priority=True, id="redraw"),
+        Binding("ctrl+o", "unfold", show=False, priority=True, id="unfold"),
+        Binding("ctrl+t", "steps", show=False, priority=True, id="steps"),
+        Binding("ctrl+b", "jobs", show=False, priority=True, id="jobs"),
+        Binding("shift+tab", "next_mode", show=False, priority=True, id="mode"),
+        Binding("ctrl+z", "suspend_process", show=False, priority=True, id="suspend"),
+        Binding("ctrl+p", "palette", show=False, priority=True, id="palette"),
+        Binding("escape", "escape", show=False),
         Binding("tab", "to_folds", show=False),
         Binding("pageup", "page(-1)", show=False),
         Binding("pagedown", "page(1)", show=False),
     ]
 
-    def __init__(self, desk: Desk, *, first_prompt: str = "", clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(ansi_color=True)
-        self.theme = "ansi-dark"
-        self.console.push_theme(STYLES)
+    def __init__(
+        self,
+        desk: Desk,
+        *,
+        first_prompt: str = "",
+        clock: Callable[[], float] = time.monotonic,
+        driver: type[Driver] | None = None,
+    ) -> None:
+        super().__init__(driver, ansi_color=True)
+        self.themed = Themed(self)
+        self.themed.wear(desk.settings.theme)
         self.desk = desk
+        self.failure: Exception | None = None
+        """Why the app could not go on."""
+        self._is_open = False
+        """The desk is open."""
+        self._held = list[Prompt.Sent]()
+        """What was sent before that."""
         self._first_prompt = first_prompt
         self._clock = clock
         self._cycle = (*_MODES, "yolo") if desk.status().mode == "yolo" else _MODES
@@ -77,37 +120,71 @@ class Ogcode(App[int]):
         self._idle = asyncio.Event()
         self._idle.set()
         self._outcome: Outcome = "done"
-        self._queue: list[str] = []
-        self._pressed = float("-inf")
+        self.own = OwnCommands(self, desk.prompt)
+        self._own_line = OwnLine(self)
+        self._inline = Inline(self)
+        self._pressed = self._escaped = float("-inf")
 
     def compose(self) -> ComposeResult:
-        suggestions = Suggestions()
+        suggestions, sign, queue = Suggestions(), Static("> ", markup=False), Queue()
         yield Transcript()
-        yield Static(markup=False, id="queue")
+        yield queue
         yield Activity(self._clock)
         yield Approvals(self._clock)
         with Horizontal(id="entry"):
-            yield Static("> ", markup=False)
-            yield Prompt(suggestions, self.desk.history)
+            yield sign
+            yield Prompt(suggestions, self.desk.prompt, sign, lambda: queue.waits)
         yield suggestions
         yield StatusLine(self.desk.status)
 
     def on_mount(self) -> None:
-        self.query_one("#queue").display = False
-        self.call_after_refresh(self._begin)
+        keys = self.desk.settings.keys
+        self.set_keymap({name: ",".join(chosen) for name, chosen in keys.chosen.items()})
+        self.prompt.keys = keys.in_prompt()
+        self.call_after_refresh(self._open)
         if not self.is_headless:
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                asyncio.get_running_loop().add_signal_handler(number, self.leave, 128 + number)
+            hear_signals(self.leave)
+
+    @work
+    async def _open(self) -> None:
+        """Open the desk while the prompt is in use already."""
+        await self.transcript.say(TITLE)
+        try:
+            await self.desk.open()
+        except Exception as error:
+            self.failure = error
+            self.exit(1)
+            return
+        self._is_open = True
+        await self._begin()
+        held, self._held = self._held, []
+        self.queue.give_up()
+        for sent in held:
+            await self._sent(sent)
+        gc.enable()
+        if not self.is_headless:
+            gc.collect()
+            gc.freeze()  # what is there now stays: no collection need look at it again
+        self.themed.ask()
+        self.look()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Before the desk is open, do only what needs none."""
+        return (self._is_open or action in _EARLY) and super().check_action(action, parameters)
 
     async def _begin(self) -> None:
         transcript = self.transcript
-        earlier = self.desk.earlier()
-        for request, answer in earlier:
-            await transcript.recount(request, answer)
-        await transcript.say("earlier in this session" if earlier else "ogcode · /help shows keys and commands")
-        for notice in self.desk.notices:
+        if earlier := self.desk.earlier():
+            await transcript.resume(earlier)
+            await transcript.say("earlier in this session")
+        for notice in (*self.desk.notices, *self.desk.settings.keys.faults):
             await transcript.say(notice, "warning")
-        if self._first_prompt:
+        transcript.work = self.desk.work
+        self.desk.work.answer_with(partial(answer, self))
+        self._show_unbelieved()
+        if self._first_prompt and (command := parse(self._first_prompt)):
+            await self.command(self._first_prompt, *command)
+        elif self._first_prompt:
             await self.send(self._first_prompt)
 
     def on_key(self, event: Key) -> None:
@@ -131,6 +208,10 @@ class Ogcode(App[int]):
         return self.screen_stack[0].query_one(Prompt)
 
     @property
+    def queue(self) -> Queue:
+        return self.screen_stack[0].query_one(Queue)
+
+    @property
     def activity(self) -> Activity:
         return self.screen_stack[0].query_one(Activity)
 
@@ -140,28 +221,39 @@ class Ogcode(App[int]):
 
     @on(Prompt.Sent)
     async def _sent(self, sent: Prompt.Sent) -> None:
+        if not self._is_open:
+            self._held.append(sent)
+            self.queue.add(sent.text)
+            return
         self.prompt.keep(sent.text)
         command = parse(sent.text)
         if command is not None:
-            await self._command(sent.text, *command)
+            await self.command(sent.text, *command)
             return
-        self.desk.remember_prompt(sent.text)
-        if self._turn is None:
+        self.desk.prompt.remember(sent.text)
+        if is_own(sent.text):
+            await self.own.run(sent.text)
+        elif self._turn is None:
             await self.send(sent.text)
+        elif sent.steers:
+            self.desk.prompt.steer(sent.text)
+            self.queue.steer(sent.text)
         else:
-            self._queue.append(sent.text)
-            self._show_queue()
+            self.queue.add(sent.text)
 
     @on(Prompt.TakenBack)
     def _take_back(self) -> None:
-        self.prompt.put(self._queue.pop())
-        self._show_queue()
+        if self._held:
+            self._held.pop()
+        self.prompt.put(self.queue.take_back())
 
-    def _show_queue(self) -> None:
-        self.prompt.queued = bool(self._queue)
-        line = self.screen_stack[0].query_one("#queue", Static)
-        line.update(Content("\n").join(Content(f"queued: {flat(each)}") for each in self._queue))
-        line.display = bool(self._queue)
+    @on(Prompt.Asked)
+    async def _show_keys(self) -> None:
+        await self.command("", "/help", "")
+
+    @on(Prompt.Said)
+    async def _tell(self, said: Prompt.Said) -> None:
+        await self.transcript.say(said.text, said.kind)
 
     async def send(self, text: str) -> None:
         await self.transcript.ask(text)
@@ -172,17 +264,18 @@ class Ogcode(App[int]):
 
     @work(exit_on_error=False)
     async def _run(self, text: str) -> None:
-        failure = ""
+        failure, frames = "", Frames(self._hand_on)
         try:
-            await self.desk.ask(text, emit=self._emit, approve=self._approve)
+            await self.desk.ask(text, emit=frames.add, approve=self._approve)
         except ModelError as error:
             failure = str(error)
         except Exception as error:
             failure = f"the turn failed in ogcode itself: {type(error).__name__}: {error}"
         finally:
+            frames.flush()
             self.transcript.post_message(TurnOver(failure))
 
-    def _emit(self, event: Event) -> None:
+    def _hand_on(self, event: Event) -> None:
         self.transcript.post_message(Happened(event))
 
     @on(Happened)
@@ -190,6 +283,8 @@ class Ogcode(App[int]):
         match happened.event:
             case TextDelta():
                 self.activity.say("answering")
+                return
+            case ReasoningDelta() | Nested():
                 return
             case SummedUp():
                 self.activity.say("working")
@@ -199,10 +294,13 @@ class Ogcode(App[int]):
                 self.activity.say(f"running {call.name}")
             case ToolFinished():
                 self.activity.say("working")
+                self.call_later(follow_steps, self, happened.event)
             case Retrying():
                 self.activity.say("waiting to try again")
             case Waiting(reason):
                 self.activity.say(reason)
+            case Steered(text):
+                self.queue.taken(text)
             case TurnFinished(turn):
                 self._outcome = turn.outcome
         self.look()
@@ -212,23 +310,43 @@ class Ogcode(App[int]):
         self._turn = None
         self._idle.set()
         self.activity.end()
+        self._show_unbelieved()
         if not self.app_focus:
-            self.bell()
-        queued, self._queue = self._queue, []
-        if queued and self._outcome == "done":
-            self._queue = queued[1:]
-            await self.send(queued[0])
-        elif queued:
-            self.prompt.put("\n\n".join(filter(None, [*queued, self.prompt.whole])))
-        self._show_queue()
+            call_out(self, self.desk.settings.notify, f"ogcode: the turn is over ({self._outcome})")
+        if self._outcome != "done" and (left := self.queue.give_up()):
+            self.prompt.put("\n\n".join(filter(None, [*left, self.prompt.whole])))
+        elif waiting := self.queue.next():
+            await self.send(waiting)
         self.look()
 
+    @on(Background)
+    def _learn_background(self, told: Background) -> None:
+        self.themed.learn(dark=told.dark)
+
+    def on_resize(self) -> None:
+        if self.is_inline:
+            self._inline.restart()
+
     def look(self) -> None:
+        if self.is_inline and not self.running:
+            self.call_after_refresh(self._inline.flush)
+        self.show_status()
+        self._own_line.look()
+
+    def show_status(self) -> None:
         for line in self.screen.query(StatusLine):
             line.look()
 
+    @work(exclusive=True, group="believe")
+    async def _show_unbelieved(self) -> None:
+        await show_unbelieved(self)
+
+    @on(OpenNote)
+    def _open_note(self, asked: OpenNote) -> None:
+        show_memory(self, note=asked.note_id)
+
     async def _approve(self, call: ToolCall, why: str) -> Verdict:
-        return await self.approvals.ask(call, why, self.desk.preview(call))
+        return await self.approvals.ask(call, self.desk.rights.asking(call, why))
 
     @on(Approvals.Changed)
     def _make_room(self) -> None:
@@ -239,22 +357,40 @@ class Ogcode(App[int]):
         if waits and len(self.screen_stack) > 1:
             self.notify("a call waits for your answer; Esc goes to it", markup=False)
         if waits and not self.app_focus:
-            self.bell()
+            call_out(self, self.desk.settings.notify, "ogcode: a call waits for your answer")
         elif not waits:
             self.screen_stack[0].set_focus(self.prompt)
 
-    @on(ApprovalCard.Stopped)
+    async def action_escape(self) -> None:
+        """End what runs; where nothing does, a second Esc on an empty prompt goes the way back."""
+        idle = self._turn is None and not self.prompt.text
+        now, before = self._clock(), self._escaped
+        self._escaped = now if idle else float("-inf")
+        if not idle:
+            self.action_interrupt()
+        elif now - before < _AGAIN:
+            self._escaped = float("-inf")
+            await self.command("/rewind", "/rewind", "")
+        else:
+            self.action_interrupt()
+
+    @on(Stopped)
     def action_interrupt(self) -> None:
-        """End the running turn."""
+        """End the user's own command that runs, else the running turn."""
+        if not self.own.stop():
+            self.workers.cancel_group(self, "examine")
+            self._interrupt()
+
+    def _interrupt(self) -> None:
         if self._turn is not None:
             self.activity.say("interrupting")
             self._turn.cancel()
 
-    @on(ApprovalCard.Mistyped)
-    def _type(self, mistyped: ApprovalCard.Mistyped) -> None:
+    @on(Mistyped)
+    def _type(self, mistyped: Mistyped) -> None:
         self.prompt.insert(mistyped.character)
 
-    async def _command(self, text: str, name: str, argument: str) -> None:
+    async def command(self, text: str, name: str, argument: str) -> None:
         command = named(name)
         if command is None:
             near = nearest(name)
@@ -266,6 +402,11 @@ class Ogcode(App[int]):
         else:
             await command.run(self, argument)
         self.look()
+
+    @work(exclusive=True, group="examine")
+    async def examine(self, looking: Coroutine[Any, Any, None]) -> None:
+        """Look at something at length; Esc stops it."""
+        await looking
 
     @work(exclusive=True, group="model")
     async def use_model(self, name: str) -> None:
@@ -306,6 +447,22 @@ class Ogcode(App[int]):
     def action_unfold(self) -> None:
         self.transcript.toggle()
 
+    async def action_steps(self) -> None:
+        """Show or hide the list of steps."""
+        await turn_steps(self)
+
+    def action_jobs(self) -> None:
+        """Show the commands in the background."""
+        from ogcode.tui.screen.jobs import show_jobs  # only where they are looked at
+
+        show_jobs(self)
+
+    def action_palette(self) -> None:
+        """Show all commands to choose from."""
+        from ogcode.tui.screen.pickers.palette import show_palette  # only where one is chosen
+
+        show_palette(self)
+
     def action_redraw(self) -> None:
         self.refresh(repaint=True, layout=True)
 
@@ -335,22 +492,44 @@ class Ogcode(App[int]):
     async def action_quit(self) -> None:
         self.leave(0)
 
+    def _fatal_error(self) -> None:
+        """Leave with a sentence; the log has where it was, and none of what variables held."""
+        if self._exception and not self.is_headless:
+            traceback.print_exception(self._exception, file=sys.__stderr__)
+        self._close_messages_no_wait()
+
     @work(exclusive=True, group="leave")
     async def leave(self, code: int) -> None:
         """End the turn, so that it is recorded, then the app."""
-        self.action_interrupt()
+        self.own.stop()
+        self._interrupt()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._idle.wait(), _PATIENCE)
+        if self.is_inline:
+            await self._inline.flush()
         self.exit(code, return_code=code)
 
 
-def run_app(desk: Desk, *, first_prompt: str = "") -> int:
-    """Run the app to its end and give the exit code."""
+def run_app(
+    desk: Desk,
+    *,
+    first_prompt: str = "",
+    frame: FirstFrame | None = None,
+    log: Path | None = None,
+    inline: bool = False,
+) -> int:
+    """Run the app to its end and give the exit code; stray prints go to `log`.
+
+    Raises:
+        Exception: what ended it before its time; the terminal is as it was.
+    """
     if isinstance(ANSI_SEQUENCES_KEYS, dict):  # Textual reads Alt+Enter of older terminals as Enter
         ANSI_SEQUENCES_KEYS["\x1b\r"] = (Keys.ControlJ,)
-    app = Ogcode(desk, first_prompt=first_prompt)
+    app = Ogcode(desk, first_prompt=first_prompt, driver=driver_of(frame, log, inline=inline))
     try:
         app.run()
     finally:
         desk.close()
+    if failure := app.failure or app._exception:
+        raise failure
     return app.return_code or 0

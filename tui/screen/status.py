@@ -1,12 +1,15 @@
 """The line at the bottom of every screen, and the one that says what a turn is doing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from textual.content import Content
 from textual.widgets import Static
 
 from ogcode.agent.clean import clean
 from ogcode.tui.desk import Status
+
+Part = tuple[int, Content]
+"""A rank, and what is said: where there is no room for all, the highest rank goes first."""
 
 _CENT = 0.005
 _NEARLY_FULL = 80
@@ -21,18 +24,9 @@ def short(count: int) -> str:
 
 def status_line(status: Status, width: int) -> Content:
     """Lay out a status in one line; where it does not fit, what matters least goes, and the label of a script never."""
-    model = clean(status.model).replace("\n", " ")
-    parts = [
-        (0, Content.styled(model if len(model) < 41 else f"{model[:40]}…", "bold")),
-        (0, Content.styled(clean(status.mode), "$accent")),
-        (1, Content.styled("" if status.trusted else "untrusted", "$warning")),
-        (4, Content(f"turn {short(status.turn_tokens)}" if status.turn_tokens else "")),
-        (3, Content(f"replay would be {short(status.replay_tokens)}" if status.replay_tokens else "")),
-        (7, Content(f"session {short(status.session_tokens)}" if status.session_tokens > status.turn_tokens else "")),
-        (6, Content(f"${status.cost:.2f}" if status.cost is not None and status.cost >= _CENT else "")),
-        (2 if status.memory == "on" else 1, _memory(status)),
-        (5, Content(clean(status.branch).replace("\n", " "))),
-    ]
+    mode = (0, Content.styled(clean(status.mode), "$accent"))
+    untrusted = (1, Content.styled("" if status.trusted else "untrusted", "$warning"))
+    parts = [mode, untrusted, (0, _own(status))] if status.own else [*_parts(status, mode, untrusted)]
     kept = [(rank, part) for rank, part in parts if part.plain]
     label = Content.styled(" SCRIPTED ", "reverse bold") + " " if status.scripted else Content("")
     while True:
@@ -41,6 +35,42 @@ def status_line(status: Status, width: int) -> Content:
         if line.cell_length <= width or not least:
             return line
         kept = [(rank, part) for rank, part in kept if rank != least]
+
+
+def _parts(status: Status, mode: Part, untrusted: Part) -> Iterator[Part]:
+    """Give what there is to say, each with its rank."""
+    model = clean(status.model).replace("\n", " ")
+    yield 0, Content.styled(model if len(model) < 41 else f"{model[:40]}…", "bold")
+    yield mode
+    yield 8, _sandbox(status)
+    yield untrusted
+    yield 5, _window(status)
+    yield 4, Content(f"turn {short(status.turn_tokens)}" if status.turn_tokens else "")
+    yield 3, Content(f"replay would be {short(status.replay_tokens)}" if status.replay_tokens else "")
+    yield 9, Content(f"session {short(status.session_tokens)}" if status.session_tokens > status.turn_tokens else "")
+    yield 7, Content(f"${status.cost:.2f}" if status.cost is not None and status.cost >= _CENT else "")
+    yield 2 if status.memory == "on" else 1, _memory(status)
+    yield 6, Content(clean(status.branch).replace("\n", " "))
+
+
+def _own(status: Status) -> Content:
+    from ogcode.tui.screen.own_line import coloured  # only where there is one
+
+    return coloured(status.own)
+
+
+def _sandbox(status: Status) -> Content:
+    if status.sandbox == "off":
+        return Content.styled("no sandbox", "$warning")
+    return Content(f"sandbox {status.sandbox}" if status.sandbox else "")
+
+
+def _window(status: Status) -> Content:
+    """Tell how much of the window the last request took."""
+    if not status.window or not status.used_tokens:
+        return Content("")
+    full = 100 * status.used_tokens // status.window
+    return Content.styled(f"{full} % of {short(status.window)}", "$warning" if full >= _NEARLY_FULL else "")
 
 
 def _memory(status: Status) -> Content:
@@ -88,13 +118,14 @@ class Activity(Static):
         self.display = False
 
     def on_mount(self) -> None:
-        self.set_interval(1, self._draw)
+        self._ticks = self.set_interval(1, self._draw, pause=True)
 
     def begin(self) -> None:
         self._since = self._clock()
         self._full = 0
         self.say("working")
         self.display = True
+        self._ticks.resume()
 
     def say(self, doing: str) -> None:
         if doing != self._doing:
@@ -107,6 +138,7 @@ class Activity(Static):
 
     def end(self) -> None:
         self.display = False
+        self._ticks.pause()
 
     def _draw(self) -> None:
         seconds = int(self._clock() - self._since)

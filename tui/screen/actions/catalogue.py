@@ -1,30 +1,44 @@
 """All slash commands, in the order in which they are offered."""
 
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
-from ogcode.tui.screen.actions import files, memory, models, rules, sessions
+from ogcode.tui.screen.actions import (
+    comfort,
+    files,
+    memory,
+    models,
+    permissions,
+    remember,
+    rules,
+    sessions,
+    shown,
+    turns,
+    writing,
+)
 from ogcode.tui.screen.actions.command import Command
 
-COMMANDS: tuple[Command, ...] = (
+if TYPE_CHECKING:
+    from ogcode.tui.screen.app import Ogcode
+
+COMMANDS: "tuple[Command[Ogcode], ...]" = (
     *models.COMMANDS,
     *memory.COMMANDS,
+    *remember.COMMANDS,
     *files.COMMANDS,
     *rules.COMMANDS,
+    *permissions.COMMANDS,
+    *turns.COMMANDS,
+    *shown.COMMANDS,
+    *writing.COMMANDS,
+    *comfort.COMMANDS,
     *sessions.COMMANDS,
 )
 _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
 
 
-def named(name: str) -> Command | None:
+def named(name: str) -> "Command[Ogcode] | None":
     return _BY_NAME.get(name)
-
-
-def parse(text: str) -> tuple[str, str] | None:
-    """Split a command line into name and argument; None is a message, even one that starts with a path."""
-    name, _, argument = text.strip().partition(" ")
-    if not name.startswith("/") or "/" in name[1:] or "\n" in name:
-        return None
-    return name, argument.strip()
 
 
 def nearest(name: str) -> str:
@@ -33,7 +47,7 @@ def nearest(name: str) -> str:
     return close[0] if close else ""
 
 
-def matching(text: str) -> list[Command]:
+def matching(text: str) -> "list[Command[Ogcode]]":
     """List what a half-typed command may become."""
     if not text.startswith("/") or any(each.isspace() for each in text):
         return []

@@ -1,24 +1,64 @@
 """A slash command: its name, what it takes, what it says of itself and what it does."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from ogcode.tui.screen.app import Ogcode
+    from ogcode.tui.desk import Desk
+
+
+class Says(Protocol):
+    async def say(self, text: str, kind: str = "quiet") -> None:
+        """Say something; `kind` is quiet, plain or warning."""
+
+
+class Writes(Protocol):
+    def put(self, text: str) -> None:
+        """Put a text where the user goes on writing it."""
+
+
+class Front(Protocol):
+    """What a command needs that only says something: the app, or lines alone."""
+
+    desk: "Desk"
+
+    @property
+    def transcript(self) -> Says: ...
+
+    @property
+    def prompt(self) -> Writes: ...
+
+    async def send(self, text: str) -> None: ...
+
+    def examine(self, looking: Coroutine[Any, Any, None]) -> object:
+        """Look at something at length, such that it can be stopped."""
+
+
+At = TypeVar("At", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class Command(Generic[At]):
+    """Runs at the app, or where it only says something at any `Front`."""
+
     name: str
     argument: str
     """How its argument is shown: `[name]`, or empty."""
 
     does: str
-    run: "Callable[[Ogcode, str], Awaitable[None]]"
-    """Takes the app and the argument, which may be empty."""
+    run: Callable[[At, str], Awaitable[None]]
+    """Takes the front and the argument, which may be empty."""
 
     at_rest: bool = False
     """Only between turns."""
 
     aliases: tuple[str, ...] = ()
+
+
+def parse(text: str) -> tuple[str, str] | None:
+    """Split a command line into name and argument; None is a message, even one that starts with a path."""
+    name, _, argument = text.strip().partition(" ")
+    if not name.startswith("/") or "/" in name[1:] or "\n" in name:
+        return None
+    return name, argument.strip()

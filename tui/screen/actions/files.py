@@ -1,22 +1,17 @@
 """`/undo`, `/redo`, `/rewind`: the way back."""
 
-from typing import TYPE_CHECKING
-
-from ogcode.tui.screen.actions.command import Command
-
-if TYPE_CHECKING:
-    from ogcode.tui.screen.app import Ogcode
+from ogcode.tui.screen.actions.command import Command, Front
 
 
-async def _undo(app: "Ogcode", argument: str) -> None:
+async def _undo(app: Front, argument: str) -> None:
     await app.transcript.say(app.desk.put_back("/undo", argument), "plain")
 
 
-async def _redo(app: "Ogcode", argument: str) -> None:
+async def _redo(app: Front, argument: str) -> None:
     await app.transcript.say(app.desk.put_back("/redo", argument), "plain")
 
 
-async def _rewind(app: "Ogcode", argument: str) -> None:
+async def _rewind(app: Front, argument: str) -> None:
     await app.transcript.say(app.desk.put_back("/rewind", argument), "plain")
 
 

@@ -4,16 +4,23 @@ from typing import TYPE_CHECKING
 
 from ogcode.agent.memory.switch import MEANS, SWITCHES
 from ogcode.tui.screen.actions.command import Command
-from ogcode.tui.screen.blocks import flat
-from ogcode.tui.screen.memory_screen import MemoryScreen
+from ogcode.tui.screen.blocks.lines import flat
 
 if TYPE_CHECKING:
     from ogcode.tui.screen.app import Ogcode
 
 
+def show_memory(app: "Ogcode", *, note: str = "", query: str = "") -> None:
+    """Open the memory view, at a note or with a search."""
+    from ogcode.tui.screen.memory.screen import MemoryScreen  # only where it is looked at
+
+    view = MemoryScreen(app.desk.memory, status=app.desk.status, note=note, query=query)
+    app.push_screen(view, lambda _: app.approvals.focus_first())
+
+
 async def _memory(app: "Ogcode", argument: str) -> None:
     if not argument:
-        app.push_screen(MemoryScreen(app.desk), lambda _: app.approvals.focus_first())
+        show_memory(app)
         return
     wanted = next((switch for switch in SWITCHES if switch == argument), None)
     if wanted:

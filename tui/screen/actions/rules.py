@@ -1,15 +1,11 @@
 """`/init`: rules for this repository."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ogcode.tui.screen.actions.command import Command
-
-if TYPE_CHECKING:
-    from ogcode.tui.screen.app import Ogcode
+from ogcode.tui.screen.actions.command import Command, Front
 
 
-async def _init(app: "Ogcode", argument: str) -> None:  # noqa: ARG001  # a command's signature
+async def _init(app: Front, argument: str) -> None:  # noqa: ARG001  # a command's signature
     await app.send(Path(__file__).with_name("init.md").read_text("utf-8").strip())
 
 

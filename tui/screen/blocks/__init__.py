@@ -1,0 +1,1 @@
+"""The blocks of a transcript, one module a kind; answers are in `markdown`."""

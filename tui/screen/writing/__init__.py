@@ -1,0 +1,1 @@
+"""What a message is written with: history, completion, pastes, the keys of readline and vi."""
