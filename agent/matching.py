@@ -8,7 +8,7 @@ from ogcode.agent.arguments import Unreadable, read
 from ogcode.agent.clean import clean
 from ogcode.agent.commands.floor import SEPARATOR, segments
 from ogcode.agent.tool import ToolError
-from ogcode.agent.tools.walk import fits
+from ogcode.agent.tools.walk import fits, is_bounded
 from ogcode.agent.turn import ToolCall
 
 _RULE = re.compile(r"\s*([A-Za-z_][\w-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
@@ -19,7 +19,8 @@ _LONGEST = 10_000
 
 
 def is_rule(text: str) -> bool:
-    return _RULE.fullmatch(text) is not None
+    found = _RULE.fullmatch(text)
+    return found is not None and (found[1].casefold() == "bash" or is_bounded(found[2] or "*"))
 
 
 def rule_for(call: ToolCall) -> str:
@@ -83,6 +84,12 @@ def allows(rule: str, name: str, subject: str) -> bool:
     if pattern == "*":
         return True
     return bool(subject) and not SEPARATOR.search(subject) and _command_fits(pattern, subject)
+
+
+def opens(rule: str, path: str) -> bool:
+    """Tell whether a rule lets a path outside be read: only one that names such a path does."""
+    pattern = _pattern(rule, "read") or ""
+    return pattern.startswith("/") and _path_fits(pattern, path)
 
 
 def denies(rule: str, name: str, subject: str) -> bool:

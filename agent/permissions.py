@@ -1,5 +1,6 @@
 """Whether a call may run: rules and modes over what a call says. Text decides only when to ask; it is no sandbox."""
 
+import json
 import posixpath
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from ogcode.agent.matching import (
     denies_somewhere,
     is_rule,
     only_follows_a_job,
+    opens,
     rule_for,
     speaks_of,
     start_of,
@@ -23,6 +25,7 @@ from ogcode.agent.tool import Effect, Tool
 from ogcode.agent.turn import ToolCall, Verdict
 
 if TYPE_CHECKING:
+    from ogcode.agent.beyond import Beyond, Beyonds
     from ogcode.agent.commands.ground import Ground
 
 Mode = Literal["plan", "ask", "edit", "auto", "yolo"]
@@ -78,20 +81,28 @@ def decide(
     memory_tools: frozenset[str] = frozenset(),
     place: Callable[[str], str] = posixpath.normpath,
     ground: "Ground | None" = None,
+    beyond: "Beyond | None" = None,
 ) -> Decision:
     """Decide about a call whose tool has this effect at most; None is a tool that nobody knows.
 
     In order: what nobody wants, what rules deny, what they ask for, what is allowed. `memory_tools` touch ogcode's own
     memory only and are allowed in every mode. `place` gives the name by which path rules know what the model named.
     `ground` is where commands run: without it none is known to only read. `sandboxed` commands can't leave it.
+    `beyond` is where a call leads that reads outside the workspace.
     """
-    subject = subject_of(call, place)
+    subject = str(beyond.real) if beyond else subject_of(call, place)
     if mode != "yolo" and call.name == "bash" and (why := forbidden(subject)):
         return Decision("deny", f"{why}; no permission covers that, the user would have to do it")
+    if beyond and beyond.secret:
+        return Decision("deny", f"{clean(subject)} may hold credentials, which no permission covers; do without it")
     if rule := _first(rules.deny, denies, call.name, subject):
         return Decision("deny", f"the rule '{rule}' denies it; do it another way, or ask the user")
     if rule := _first(rules.ask, denies, call.name, subject):
         return Decision("ask", f"{_RULE_ASKS} '{rule}'")
+    if beyond:
+        open_to = next((rule for rule in rules.allow if trusted and opens(rule, subject)), "")
+        outside = Decision("ask", f"it reads {clean(subject)}, {_OUTSIDE}")
+        return Decision("allow", f"the rule '{open_to}' allows it") if open_to else outside
     if call.name in memory_tools:
         return Decision("allow", "it concerns ogcode's memory only")
     if call.name == "bash" and only_follows_a_job(call):
@@ -100,13 +111,15 @@ def decide(
     if runs and _harmless(subject, replace(rules, allow=()), ground):
         return Decision("allow", "it only reads")
     decision = _by_mode(effect, mode, trusted=trusted, sandboxed=sandboxed and clean(subject, prose=True) == subject)
+    if decision.kind == "allow" and effect == "write" and mode != "yolo" and (later := _runs_later(call, subject)):
+        decision = Decision("ask", f"{clean(later)} is run or obeyed later, without a question")
     if decision.kind != "ask" or not trusted or effect is None:
         return decision
     rule = next((rule for rule in rules.allow if _covers(rule, call.name, subject, ground)), "")
     if not rule and runs and _harmless(subject, rules, ground):
         rule = ", ".join(rules.allow)
     if rule and any(denies_somewhere(denied, call.name, subject) for denied in (*rules.deny, *rules.ask)):
-        return Decision("ask", "it may contain what a rule denies")
+        return Decision("ask", _MAY_DENY)
     return Decision("allow", f"the rule '{rule}' allows it") if rule else decision
 
 
@@ -114,7 +127,7 @@ def policy(
     ask: Ask | None,
     tools: Sequence[Tool],
     *,
-    mode: Mode,
+    mode: Callable[[], Mode],
     rules: Rules,
     trusted: bool,
     denials: list[Denial],
@@ -123,34 +136,40 @@ def policy(
     place: Callable[[str], str] = posixpath.normpath,
     ground: "Ground | None" = None,
     keep: Callable[[str], None] | None = None,
+    beyonds: "Beyonds | None" = None,
 ) -> Approve:
     """Make what approves calls of these tools; without `ask`, in a headless run, what needs a person is denied.
 
-    Every call that is not allowed is added to `denials`. `keep` is given each rule that the person allows for good.
+    Every call that is not allowed is added to `denials`. `mode` is asked at each call: the user may change it while the
+    turn runs. `keep` is given each rule that the person allows for good.
     """
     effects = {tool.name: tool.effect for tool in tools}
 
     async def approve(call: ToolCall) -> Verdict:
         nonlocal rules
+        beyond = beyonds.of(call) if beyonds else None
         decision = decide(
             call,
             effects.get(call.name),
-            mode=mode,
+            mode=mode(),
             rules=rules,
             trusted=trusted,
             sandboxed=sandboxed,
             memory_tools=memory_tools,
             place=place,
             ground=ground,
+            beyond=beyond,
         )
         match decision.kind:
             case "allow":
-                return Verdict(True)
+                verdict = Verdict(True)
             case "deny":
                 verdict = Verdict(False, decision.why)
             case "ask":
-                refused = Verdict(False, _unattended(call, decision.why, trusted=trusted))
+                refused = Verdict(False, _unattended(call, decision.why, trusted=trusted, beyond=beyond))
                 verdict = refused if ask is None else await ask(call, decision.why)
+        if beyonds and beyond:
+            beyonds.settle(beyond, allowed=verdict.allowed)
         if verdict.allowed and verdict.rule and keep is not None:
             rules |= Rules(allow=(verdict.rule,))
             keep(verdict.rule)
@@ -161,7 +180,15 @@ def policy(
     return approve
 
 
+def lasting(call: ToolCall, why: str, *, trusted: bool) -> str:
+    """Give the rule that would allow a call from now on where it is asked `why`; empty where none would be heeded."""
+    heeded = trusted and call.name in ("bash", "write", "edit") and why != _MAY_DENY
+    return rule_for(call) if heeded and not why.startswith(_RULE_ASKS) and _OUTSIDE not in why else ""
+
+
+_MAY_DENY = "it may contain what a rule denies"
 _RULE_ASKS = "it is asked for each time by the rule"
+_OUTSIDE = "which is outside the workspace"
 
 
 def _first(rules: Sequence[str], fits: Callable[[str, str, str], bool], name: str, subject: str) -> str:
@@ -211,12 +238,22 @@ def _by_mode(effect: Effect | None, mode: Mode, *, trusted: bool, sandboxed: boo
     if mode == "auto" and sandboxed:
         return Decision("allow", "the sandbox holds it")
     if mode == "auto":
-        return Decision("ask", "there is no sandbox to run commands in without asking")
+        return Decision("ask", "there is no sandbox that holds commands well enough to run them without asking")
     return Decision("ask", "it changes files" if effect == "write" else "it runs a command")
 
 
-def _unattended(call: ToolCall, why: str, *, trusted: bool) -> str:
+def _runs_later(call: ToolCall, subject: str) -> str:
+    """Name what a call writes that runs later, by its real name or by the one it was given; empty for all else."""
+    from ogcode.agent.dormant import runs_later  # only where something is written
+
+    return next((name for name in (subject, subject_of(call, posixpath.normpath)) if runs_later(name)), "")
+
+
+def _unattended(call: ToolCall, why: str, *, trusted: bool, beyond: "Beyond | None") -> str:
     needs = f"needs a person's permission ({why}), and this is a headless run"
+    if beyond:
+        rule = rule_for(replace(call, arguments=json.dumps({"path": str(beyond.real)})))
+        return f"{needs}; the user can allow it with --allow '{clean(rule)[:200]}', or open its folder with --add-dir"
     if not trusted:
         return f"{needs}; the user can start it with --trust"
     if why.startswith(_RULE_ASKS):

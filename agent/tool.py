@@ -10,12 +10,25 @@ from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hin
 from ogcode.agent.arguments import Unreadable, kind, read, signature, value_of
 from ogcode.agent.model import ToolSpec
 from ogcode.agent.nearest import nearest
+from ogcode.agent.turn import Image
 
 Effect = Literal["read", "write", "run"]
 """What a call can do at most: look, change files in the workspace, or anything."""
 
 _NAMED = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+class Pictured(str):
+    """A result that is more than its words: a picture comes with it."""
+
+    image: Image
+
+    @classmethod
+    def of(cls, words: str, image: Image) -> "Pictured":
+        made = cls(words)
+        made.image = image
+        return made
 
 
 class ToolError(Exception):

@@ -9,14 +9,21 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
+from ogcode.agent.accepted import Accepted
+from ogcode.agent.clean import clean
 from ogcode.agent.commands.git import naming_settings
 from ogcode.agent.durable import make_folder, replace_file
 from ogcode.agent.root import Root
+from ogcode.agent.rules import Written
 
 _GET_GENERATION = 0x80087601
 """FS_IOC_GETVERSION of 64-bit Linux."""
 
 CLAUDE_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
+
+_SHOWN = 40
+_WIDEST = 400
+"""Lines of each file, and characters of a line, that are shown of what changed."""
 
 _VERSIONS = 20
 """Of each file that are trusted at most, the latest."""
@@ -29,6 +36,7 @@ class TrustBroken(Exception):
 class Trust:
     def __init__(self, home: Path) -> None:
         self._path = home / "trust.json"
+        self._home = home
 
     def holds(self, root: Root) -> bool:
         """Tell whether the user trusts the folder that is there now.
@@ -47,7 +55,22 @@ class Trust:
         if not self._was_given(root):
             return ()
         accepted = _accepted(self._read()[str(root.path)])
-        return tuple(name for name, digest in _runs_there(root) if digest not in accepted.get(name, ()))
+        return tuple(name for name, content in _runs_there(root) if _digest(content) not in accepted.get(name, ()))
+
+    def differences(self, root: Root) -> str:
+        """Show what of it has changed since the user trusted it, for a person; bounded.
+
+        Raises:
+            TrustBroken: the file is there but is not what it should be.
+        """
+        changed, book = self.changed(root), Accepted(self._home, root.top)
+        shown = list[str]()
+        for name, content in _runs_there(root):
+            if name in changed:
+                lines = book.difference(_written(name, content)).split("\n")
+                more = [f"… {len(lines) - _SHOWN:,} more lines: look into the file"] if len(lines) > _SHOWN else []
+                shown += [clean(name), *(line[:_WIDEST] for line in lines[:_SHOWN]), *more]
+        return "\n".join(shown)
 
     def _was_given(self, root: Root) -> bool:
         given = self._read().get(str(root.path), {})
@@ -66,8 +89,10 @@ class Trust:
             )
         known = self._read()
         accepted = _accepted(known.get(str(root.path), {}) if self._was_given(root) else {})
-        for name, digest in _runs_there(root):
+        for name, content in _runs_there(root):
+            digest = _digest(content)
             accepted[name] = [*(each for each in accepted.get(name, ()) if each != digest), digest][-_VERSIONS:]
+            Accepted(self._home, root.top).accept([_written(name, content)])
         since = now.isoformat(timespec="seconds")
         known[str(root.path)] = {**_identity(root), "since": since, "accepted": accepted}
         make_folder(self._path.parent)
@@ -92,20 +117,24 @@ def _accepted(given: Mapping[str, object]) -> dict[str, list[str]]:
     return {str(name): [str(each) for each in digests] for name, digests in pairs if isinstance(digests, list)}
 
 
-def _runs_there(root: Root) -> Iterator[tuple[str, str]]:
-    """Give what a folder sets of permissions and what git would run there, each with its digest."""
+def _written(name: str, content: bytes) -> Written:
+    return Written(name, content.decode("utf-8", "replace"), theirs=True)
+
+
+def _runs_there(root: Root) -> Iterator[tuple[str, bytes]]:
+    """Give what a folder sets of permissions and what git would run there."""
     for name in (".ogcode/config.toml", *CLAUDE_SETTINGS):
         if (root.top / name).is_file():
-            yield name, _digest((root.top / name).read_bytes())
+            yield name, (root.top / name).read_bytes()
     try:
         if named := naming_settings(root.top):
-            yield ".git/config", _digest("\n".join(sorted(named)).encode())
+            yield ".git/config", "\n".join(sorted(named)).encode()
     except (OSError, UnicodeDecodeError):
         if (root.top / ".git").exists():
-            yield ".git/config", "unreadable"
+            yield ".git/config", b"unreadable"
     for hook in sorted((root.path / ".git" / "hooks").glob("*")):
         if hook.suffix != ".sample" and hook.is_file():
-            yield f".git/hooks/{hook.name}", _digest(hook.read_bytes())
+            yield f".git/hooks/{hook.name}", hook.read_bytes()
 
 
 def _digest(content: bytes) -> str:

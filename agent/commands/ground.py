@@ -8,8 +8,8 @@ from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ogcode.agent.commands.known import BUILT_IN
-from ogcode.agent.tools.process import program
+from ogcode.agent.commands.known import BUILT_IN, CHOOSERS
+from ogcode.agent.tools.process import is_shim, program
 
 if TYPE_CHECKING:
     from ogcode.agent.commands.words import Word
@@ -26,6 +26,14 @@ class Ground:
     """Real."""
     path: str
     """The PATH that commands get."""
+    hidden: tuple[Path, ...] = ()
+    """Credentials inside: to read these is asked for."""
+    beside: tuple[Path, ...] = ()
+    """Folders outside that are part of the workspace as well; real."""
+
+    def base(self, real: Path) -> Path | None:
+        """Give the folder of the workspace that holds a real path; None where it lies outside."""
+        return next((each for each in (self.top, *self.beside) if real.is_relative_to(each)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +43,34 @@ class Spot:
     ground: Ground
     folder: Path
 
+    @property
+    def base(self) -> Path:
+        """The folder of the workspace that holds it."""
+        return self.ground.base(self.folder) or self.ground.top
+
     def name(self, path: str) -> str | None:
-        """Give the name from the top of what a path leads to; None where that is outside."""
+        """Give the name from the top of what a path leads to, in folders beside it the whole path.
+
+        None where that is outside, or among credentials.
+        """
         real = Path(os.path.realpath(self.folder / path))
-        return real.relative_to(self.ground.top).as_posix() if real.is_relative_to(self.ground.top) else None
+        if any(real.is_relative_to(each) for each in self.ground.hidden):
+            return None
+        base = self.ground.base(real)
+        return None if base is None else os.path.relpath(real, base) if base == self.ground.top else str(real)
 
     def names(self, paths: Sequence[str]) -> tuple[str, ...] | None:
         found = [self.name(path) for path in paths if path != "-"]
         inside = tuple(name for name in found if name is not None)
         return inside if len(inside) == len(found) else None
 
+    def holds_hidden(self, path: str) -> bool:
+        """Tell whether credentials lie below a path."""
+        real = Path(os.path.realpath(self.folder / path))
+        return any(each.is_relative_to(real) for each in self.ground.hidden)
+
     def has(self, *names: str) -> bool:
-        above = [self.folder, *(each for each in self.folder.parents if each.is_relative_to(self.ground.top))]
+        above = [self.folder, *(each for each in self.folder.parents if each.is_relative_to(self.base))]
         return any((folder / name).exists() for folder, name in product(above, names))
 
     def expanded(self, word: "Word") -> list[str]:
@@ -57,7 +81,7 @@ class Spot:
         stars = [part for part in places if "*" in part or "?" in part]
         if len(stars) > _MOST_STARS or any(part.startswith(".") for part in stars) or ".." in places:
             raise ValueError("too wide")
-        if word.text.startswith("/"):
+        if word.text.startswith("/") and self.name(word.text[: word.text.index(stars[0])]) is None:
             raise ValueError("outside")
         found = list(islice(iglob(word.text, root_dir=self.folder), _MOST_NAMES + 1))  # noqa: PTH207  # as the shell names them
         if len(found) > _MOST_NAMES:
@@ -69,4 +93,11 @@ class Spot:
         if name in BUILT_IN:
             return True
         first = next((place for place in self.ground.path.split(os.pathsep) if Path(place, name).exists()), None)
-        return first is None or program(name, self.ground.path, outside=self.ground.top) == Path(first, name)
+        places = (self.ground.top, *self.ground.beside)
+        if first is not None and is_shim(first):
+            return not self.has(*CHOOSERS) and not any(
+                Path(os.path.realpath(first)).is_relative_to(at) for at in places
+            )
+        return first is None or all(
+            program(name, self.ground.path, outside=each) == Path(first, name) for each in places
+        )

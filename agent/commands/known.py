@@ -170,7 +170,7 @@ version none --build-options
 TELLS_VERSION = frozenset(
     """
     python python3 pip pip3 node npm gcc g++ cc clang make cmake ninja bash java ruby perl php docker rg jq curl
-    wget tar git ssh psql sqlite3 go cargo rustc rustup ruff mypy pytest uv gh terraform kubectl dotnet swift zig
+    wget tar git ssh psql sqlite3 go cargo rustc rustup ruff mypy uv gh terraform kubectl dotnet swift zig
     lua R ghc gradle mvn deno bun tmux vim less sed awk grep find tree bc openssl ffmpeg
     """.split()
 )
@@ -178,8 +178,14 @@ SWAYED: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("cargo", "rustc"), ("rust-toolchain", "rust-toolchain.toml")),
     "go": ("go.mod", "go.work"),
     "dotnet": ("global.json",),
+    **dict.fromkeys(("mvn", "gradle"), (".mvn", "gradle.properties", "settings.gradle", "settings.gradle.kts")),
 }
-"""Which files of a folder choose the program that answers even to `--version`."""
+"""Which files of a folder choose the program that answers even to `--version`, or what it loads before it does."""
+CHOOSERS = (
+    ".tool-versions mise.toml .mise.toml .mise .config/mise .python-version .ruby-version .node-version .nvmrc "
+    ".java-version .go-version .terraform-version .swift-version rust-toolchain rust-toolchain.toml"
+).split()
+"""Which files of a folder choose what a shim of a manager of versions runs; some name a path."""
 
 BUILT_IN = frozenset(("cd", "command", "echo", "false", "printf", "pwd", "test", "true", "type"))
 NAMES_ONLY = frozenset(

@@ -90,7 +90,7 @@ def _reads_anywhere(command: Command, ground: Ground, folders: Sequence[Path]) -
 
 def _after(command: Command, ground: Ground, folders: Sequence[Path]) -> list[Path]:
     went = [Path(os.path.realpath(folder / command.words[-1].text)) for folder in folders]
-    return list(dict.fromkeys((*folders, *(each for each in went if each.is_relative_to(ground.top)))))
+    return list(dict.fromkeys((*folders, *(each for each in went if ground.base(each)))))
 
 
 def _reads(command: Command, here: Spot) -> tuple[str, ...] | None:
@@ -120,8 +120,10 @@ def _shown(name: str, given: Given | None, here: Spot) -> tuple[str, ...] | None
         return None
     if name == "diff" and any((here.folder / path).is_dir() for path in given.paths):
         return None  # it follows links in them
+    if name not in NAMES_ONLY and any(map(here.holds_hidden, given.paths or (".",))):
+        return None
     whole = name == "rg" or bool(given.flags & {"-r", "--recursive"} and name.endswith("grep"))
-    return () if name in NAMES_ONLY else names or ((".",) if whole else ())
+    return () if name in NAMES_ONLY else names or ((here.name(".") or ".",) if whole else ())
 
 
 def _git(arguments: Sequence[str], here: Spot) -> tuple[str, ...] | None:
@@ -144,6 +146,6 @@ def _git(arguments: Sequence[str], here: Spot) -> tuple[str, ...] | None:
     elif _GIT_LISTS.get(name, set()) & {word.partition("=")[0] for word in words}:
         name = f"{name}-list"
     given = told_apart(table[name], words) if name in table else None
-    if given is None or here.names(given.paths) is None or not runs_no_program(here.folder, here.ground.top):
+    if given is None or here.names(given.paths) is None or not runs_no_program(here.folder, here.base):
         return None
     return (".",)

@@ -17,13 +17,14 @@ LEVELS: tuple[Level, ...] = ("ro", "ws", "ws+net", "off")
 GUARDED_WHERE_ABSENT = ("config", "config.worktree", "commondir")
 """Files of a repository that name programs, or where such are named: a mount can't keep one from being made."""
 
-_CREDENTIALS = (
+CREDENTIALS = (
     ".ssh .gnupg .aws .azure .kube .docker .netrc .pypirc .npmrc .pgpass .my.cnf .git-credentials .vault-token "
     ".password-store .mozilla .terraform.d .config/gh .config/hub .config/glab-cli .config/gcloud .config/op "
     ".config/git/credentials .config/google-chrome .config/chromium .config/rclone .cargo/credentials "
     ".cargo/credentials.toml .gem/credentials .m2/settings.xml .gradle/gradle.properties .local/share/keyrings "
     ".claude.json .claude .codex .gemini .bash_history .zsh_history .python_history"
 ).split()
+"""Of a home."""
 
 
 class SandboxRefused(Exception):
@@ -95,8 +96,20 @@ def layout(site: Site, level: Level, private: Path) -> tuple[Mount, ...]:
 
 def hidden(site: Site) -> tuple[str, ...]:
     """Name the credentials and settings that are there, by their real paths."""
-    places = (*(site.home / name for name in _CREDENTIALS), site.settings)
+    places = (*(site.home / name for name in CREDENTIALS), site.settings)
     return tuple(os.path.realpath(place) for place in places if place.exists())
+
+
+def hidden_in(site: Site, folders: Sequence[Path]) -> tuple[Path, ...]:
+    """Name those that lie in folders; a folder that is or lies in one itself was chosen by the user."""
+    if not any(site.home.is_relative_to(each) or each.is_relative_to(site.home) for each in folders):
+        return ()
+    places = map(Path, hidden(site))
+    return tuple(
+        place
+        for place in places
+        if any(place.is_relative_to(each) and not each.is_relative_to(place) for each in folders)
+    )
 
 
 def _hidden(site: Site, blank: Path) -> Iterator[Mount]:

@@ -84,14 +84,14 @@ def probe(environ: Mapping[str, str], top: Path, beside: Sequence[Path] = ()) ->
     site = Site.of(environ, top, beside)
     if why := site.unfit():
         return Sandbox("none", why)
-    found = _found(replace(site, top=Path(), beside=()), _bubblewrap(site))
+    found = _found(replace(site, top=Path(), beside=()), *_bubblewrap(site))
     if found.tier == "landlock" and any(place.is_relative_to(site.top) for place in (HELPER, interpreter())):
         return Sandbox("none", "ogcode itself is inside the workspace, which only bubblewrap can close in")
     return replace(found, site=site)
 
 
 @cache
-def _found(site: Site, program: Path | None) -> Sandbox:
+def _found(site: Site, program: Path | None, why_none: str) -> Sandbox:
     """Put each around a shell that does nothing, in a folder of its own."""
     with TemporaryDirectory(prefix="ogcode-") as folder:
         site = replace(site, top=Path(os.path.realpath(folder)))
@@ -101,12 +101,14 @@ def _found(site: Site, program: Path | None) -> Sandbox:
             if not (failure := _failure(found, site)):
                 return found
             failures.append(failure)
-        reason = f"bubblewrap does not work here: {failures[0]}" if failures else "bubblewrap is not installed"
+        reason = f"bubblewrap does not work here: {failures[0]}" if failures else why_none
         for strong, kept in ((True, _KEPT), (False, _KEPT_BY_RIGHTS)):
             found = Sandbox("landlock", f"{kept} ({reason})", strong=strong, site=site)
             if not (failure := _failure(found, site)):
                 return found
-    return Sandbox("none", f"{reason}, and neither does Landlock: {failure}")
+    advice = "; install it (on Debian and Ubuntu: apt-get install bubblewrap)" if why_none == _ABSENT else ""
+    landlock = failure.removeprefix("sandbox: ").removeprefix("Landlock: ")
+    return Sandbox("none", f"Landlock does not work here ({landlock}), and {reason}{advice}")
 
 
 _KEPT = "commands write only in the workspace, git's settings and hooks and ogcode's files aside, and have no network"
@@ -135,15 +137,23 @@ def _failure(sandbox: Sandbox, site: Site) -> str:
     return (said or f"exit {done.returncode}") if done.returncode else ""
 
 
-def _bubblewrap(site: Site) -> Path | None:
-    """Find it by the absolute entries of the PATH, outside the workspace, where nobody else could have put it."""
+_ABSENT = "bubblewrap is not installed"
+
+
+def _bubblewrap(site: Site) -> tuple[Path | None, str]:
+    """Find it by the absolute entries of the PATH, outside the workspace, where nobody else could have put it.
+
+    Where there is none, tell why.
+    """
+    why = _ABSENT
     for entry in (*site.path.split(os.pathsep), "/usr/bin", "/usr/local/bin"):
         found = Path(os.path.realpath(Path(entry, "bwrap")))
         if not entry.startswith("/") or found.is_relative_to(site.top) or not os.access(found, os.X_OK):
             continue
         if all(_only_ours(place) for place in (found, *found.parents)):
-            return found
-    return None
+            return found, ""
+        why = f"{found} is not used, since others may have put it there"
+    return None, why
 
 
 def _only_ours(place: Path) -> bool:

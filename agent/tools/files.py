@@ -38,9 +38,18 @@ def unkept(*_: object) -> str:  # a Keep
     return secrets.token_hex(8)
 
 
-def file_tools(workspace: Workspace, *, max_bytes: Callable[[], int], keep: Keep = unkept) -> tuple[Tool, ...]:
-    """Make `read`, `write` and `edit`, which know of each other what was read; `max_bytes` bounds one reading."""
-    files = _Files(workspace, keep)
+def file_tools(
+    workspace: Workspace,
+    *,
+    max_bytes: Callable[[], int],
+    keep: Keep = unkept,
+    sees: Callable[[], bool] = lambda: False,
+) -> tuple[Tool, ...]:
+    """Make `read`, `write` and `edit`, which know of each other what was read; `max_bytes` bounds one reading.
+
+    `sees` tells whether the model that is asked now takes pictures.
+    """
+    files = _Files(workspace, keep, sees)
 
     @tool(effect="read")
     async def read(path: str, start_line: int = 1, lines: int = 0) -> str:
@@ -70,6 +79,7 @@ def file_tools(workspace: Workspace, *, max_bytes: Callable[[], int], keep: Keep
 class _Files:
     workspace: Workspace
     keep: Keep
+    sees: Callable[[], bool]
     seen: dict[Path, bytes] = field(default_factory=dict)
     """The hash of each file as these tools last read or wrote it."""
     shown: dict[Path, set[int]] = field(default_factory=dict)
@@ -80,17 +90,20 @@ class _Files:
     """How many edits of each file failed since the last that did not."""
 
     def read(self, path: str, start: int, count: int, max_bytes: int) -> str:
-        real = self.workspace.resolve(path)
+        real = self.workspace.readable(path)
         name = self.workspace.display(real)
         if real.is_dir():
-            return _listing(real, max_bytes)
+            return _listing(self.workspace, real, max_bytes)
         if not real.exists():
             raise ToolError(f"there is no {name}{near(self.workspace, real)}; find files with glob")
         body = load(self.workspace, real)
         there = decode(body)
         if there is None:
-            shown = "; only the user can show you a picture, with --image" if kind(body).endswith("image") else ""
-            raise ToolError(f"{name} is not text: {kind(body)}, {len(body):,} bytes{shown}")
+            from ogcode.agent.tools.pictures import pictured  # only where there may be one
+
+            if picture := pictured(name, body, seen=self.sees()):
+                return picture
+            raise ToolError(f"{name} is not text: {kind(body)}, {len(body):,} bytes")
         all_lines = lines(there.text)
         text, last = _numbered(all_lines, name, max(1, start), count, max_bytes)
         with self.busy:
@@ -209,9 +222,9 @@ def _numbered(all_lines: list[str], name: str, start: int, count: int, max_bytes
     return "\n".join(shown), last
 
 
-def _listing(folder: Path, max_bytes: int) -> str:
+def _listing(workspace: Workspace, real: Path, max_bytes: int) -> str:
     try:
-        with os.scandir(folder) as scanned:
+        with workspace.folder(real) as folder, os.scandir(folder) as scanned:
             entries = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in scanned)
     except OSError as error:
         raise ToolError(f"the folder can't be read: {error.strerror}") from error
@@ -220,7 +233,7 @@ def _listing(folder: Path, max_bytes: int) -> str:
         size += len(os.fsencode(entry)) + 1
         if size > max_bytes:
             break
-        shown.append(clean(entry))
+        shown.append(clean(entry).replace("\n", "\ufffd"))  # no name is two entries
     if len(shown) < len(entries):
         shown.append(f"[{len(entries) - len(shown):,} more entries; narrow with glob]")
     return "\n".join(shown) or "(an empty folder)"

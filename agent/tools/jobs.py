@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ogcode.agent.clean import clean
 from ogcode.agent.sandbox.wrapped import Wrapped
 from ogcode.agent.tool import ToolError
-from ogcode.agent.tools.printed import Printed
+from ogcode.agent.tools.printed import Printed, Tail
 from ogcode.agent.tools.process import Running
 from ogcode.agent.tools.workspace import Workspace
 
@@ -26,6 +26,15 @@ class _Job:
     running: Running
     output: Printed
     line: Wrapped
+    shown: Tail
+    """The last of it for the user, who looks as often as they like."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    name: str
+    command: str
+    running: bool
 
 
 class Jobs:
@@ -33,6 +42,8 @@ class Jobs:
 
     def __init__(self) -> None:
         self._held = dict[str, _Job]()
+        self.now: Tail | None = None
+        """What the command prints that is waited for."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._held
@@ -48,13 +59,14 @@ class Jobs:
             raise ToolError("a job's name is 1 to 40 letters, digits, '.', '_' or '-'")
         if len(self._held) >= _MOST:
             raise ToolError(f"{_MOST} jobs run already ({self._names()}); end one with command '{STOP}'")
-        output = fresh()
+        output, shown = fresh(), Tail()
 
         def feed(piece: bytes) -> bool:
+            shown.feed(piece)
             return job.output.feed(piece)
 
         running = Running(line.command, feed, cwd=workspace.top, environ=line.environ, keeper=line.keeper)
-        job = self._held[name] = _Job(running, output, line)
+        job = self._held[name] = _Job(running, output, line, shown)
         try:
             await running.wait(_FIRST_SECONDS)
             return await self._told(name, fresh, workspace)
@@ -81,6 +93,22 @@ class Jobs:
         else:
             await _news(job, seconds)
         return await self._told(name, fresh, workspace, stopped=command == STOP)
+
+    def states(self) -> list[JobState]:
+        """List them for the user."""
+        return [JobState(name, job.line.command[-1], job.running.code is None) for name, job in self._held.items()]
+
+    def printed(self, name: str) -> str:
+        """Give the last that one has printed, whether the model has read it or not; empty where there is none."""
+        return self._held[name].shown.text() if name in self._held else ""
+
+    async def end(self, name: str) -> bool:
+        """End one for the user; the model reads how it ended when it asks. Tells whether there was one to end."""
+        job = self._held.get(name)
+        if job is None or job.running.code is not None:
+            return False
+        await job.running.terminate()
+        return True
 
     def close(self) -> None:
         """End them all."""

@@ -25,6 +25,7 @@ _LINE = re.compile(rf"[^\r\n]*{_NEWLINE}|[^\r\n]+")
 _WORD = re.compile(r"\w+|\.\.\.|.", re.DOTALL)
 _CHARACTER = re.compile(r"\.\.\.|.", re.DOTALL)
 _BLANK = " \t"
+_LONGEST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,15 +239,24 @@ def _ambiguous(text: str, spots: list[tuple[int, int]], rung: str, name: str) ->
 
 
 def _missing(text: str, old: str, new: str, name: str) -> ToolError:
-    if len(new.strip()) > 3 and text.count(new) == 1:
-        line = line_at(text, text.find(new))
+    if (line := _only_line(text, new)) and not _only_line(text, old):
         return ToolError(
-            f"{name} already holds the new text, at line {line}: this edit is done, go on with the next step"
+            f"{name} already holds the new text, at line {line}, and not the old: this edit is done, "
+            "so go on with the next step; or else you exchanged old and new"
         )
     nearest = _nearest(lines(text), lines(old))
     if not nearest:
         return ToolError(f"old is not in {name}, nor anything like it; read the file first")
     return ToolError(f"old is not in {name}; the nearest is this (- what you sent, + what is there):\n{nearest}")
+
+
+def _only_line(text: str, part: str) -> int:
+    """Find the line of what occurs once, whatever the space between its words; 0 where it does not."""
+    words = part.split()
+    if not 3 < len(part.strip()) <= _LONGEST:
+        return 0
+    found = list(re.finditer(r"\s+".join(map(re.escape, words)), text))
+    return line_at(text, found[0].start()) if len(found) == 1 else 0
 
 
 def _nearest(there: list[str], old: list[str]) -> str:

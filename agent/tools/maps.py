@@ -90,7 +90,8 @@ def _map(workspace: Workspace, path: str, max_bytes: int, known: _Known, ignorin
         return time.monotonic() > ends
 
     entries, seen = dict[str, _Entry](), 0
-    found = walk(workspace.base(start) or workspace.top, start, late, ignoring)
+    walked = walk(workspace.base(start) or workspace.top, start, late, ignoring)
+    found = (file for file in walked if not workspace.hides(file))
     for file in islice(found, _MOST_FILES):
         first, *below = file.relative_to(start).parts
         entries.setdefault(first, _Entry(first, bool(below))).files.append(file)

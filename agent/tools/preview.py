@@ -16,6 +16,8 @@ _MOST_LINES = 400
 _MOST_COMPARED = 4_000
 _GAP = re.compile(r"[ \t]{100,}")
 """Blanks that would push the rest of a command out of sight."""
+_ODD_BLANK = re.compile("[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+"""To a shell they are letters."""
 DOOMED = "this will fail: "
 """How the preview of a change begins that can't be made as it was asked for."""
 
@@ -32,7 +34,7 @@ def preview(workspace: Workspace, call: ToolCall) -> str:
         return _bounded(clean(call.arguments))
     given = {str(key): value for key, value in arguments.items()}
     if call.name == "bash" and isinstance(given.get("command"), str):
-        return _bounded(_GAP.sub(lambda gap: f" <{len(gap[0]):,} blanks> ", clean(str(given["command"]))))
+        return _command(str(given["command"]))
     try:
         match call.name, given:
             case "write", {"path": str(path), "content": str(content)}:
@@ -46,6 +48,11 @@ def preview(workspace: Workspace, call: ToolCall) -> str:
     return _bounded("\n".join(f"{clean(key)}: {clean(str(value))}" for key, value in given.items()))
 
 
+def _command(text: str) -> str:
+    shown = _ODD_BLANK.sub(lambda blank: f"<U+{ord(blank[0]):04X}>", clean(text))
+    return _bounded(_GAP.sub(lambda gap: f" <{len(gap[0]):,} blanks> ", shown))
+
+
 def _further(given: dict[str, object]) -> Iterator[Replacement]:
     """Read them as the tool does: what is shown is what is made."""
     return (Replacement(old=each["old"], new=each["new"]) for each in records(given.get("more") or [], Replacement))
@@ -54,12 +61,16 @@ def _further(given: dict[str, object]) -> Iterator[Replacement]:
 def _diff(workspace: Workspace, asked: str, planned: Planned) -> str:
     name = workspace.display(planned.path)
     led = f"{clean(asked)} leads to {name}\n" if clean(asked) not in (name, f"./{name}", str(planned.path)) else ""
-    before, after = _text(planned.before), _text(planned.after)
-    if before == after:
-        return f"{led}{name}: no change of the text"
-    old, new = _lines(before), _lines(after)
-    head = f"--- {name if planned.before is not None else '/dev/null'}\n+++ {name}\n"
-    return _bounded(led + head + _hunks(old, new))
+    return _bounded(led) + difference(name, planned.before, planned.after)
+
+
+def difference(name: str, before: bytes | None, after: bytes | None) -> str:
+    """Compare what a file held with what it holds, as a bounded unified diff; None is no file."""
+    old, new = _text(before), _text(after)
+    if old == new and (before is None) == (after is None):
+        return f"{name}: no change of the text"
+    sides = (name if before is not None else "/dev/null", name if after is not None else "/dev/null")
+    return _bounded(f"--- {sides[0]}\n+++ {sides[1]}\n" + _hunks(_lines(old), _lines(new)))
 
 
 def _hunks(old: list[str], new: list[str]) -> str:

@@ -8,6 +8,8 @@ from ogcode.agent.clean import clean, fold_returns
 from ogcode.agent.tools.workspace import Workspace
 
 _SPILL_BYTES = 50_000_000
+_KEPT = 16_000
+"""Bytes of the last of an output that a user can look at while it comes."""
 
 
 class Printed:
@@ -89,6 +91,27 @@ class Printed:
         except OSError as error:
             self._fault, self._name = f"it could not be kept ({error.strerror})", None
             self.close()
+
+
+class Tail:
+    """The last of what a command prints, for the user to look at while it runs."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._size = 0
+
+    def feed(self, piece: bytes) -> None:
+        self._size += len(piece)
+        self._kept += piece[-_KEPT:]
+        if len(self._kept) > 2 * _KEPT:
+            del self._kept[:-_KEPT]
+
+    def text(self, most: int = _KEPT) -> str:
+        """Give at most so many bytes of it, in whole lines."""
+        kept = bytes(self._kept[-most:])
+        if _binary(kept):
+            return f"[{self._size:,} bytes that are not text]"
+        return _plain(kept if len(kept) == self._size else kept.partition(b"\n")[2] or kept).rstrip("\n")
 
 
 def _plain(piece: bytes | bytearray) -> str:

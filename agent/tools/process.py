@@ -160,12 +160,22 @@ async def run(
 
 
 def program(name: str, path: str, *, outside: Path) -> Path | None:
-    """Find a program by the absolute entries of a PATH, never in a folder whose files others may have made."""
+    """Find a program by the absolute entries of a PATH, never in a folder whose files others may have made.
+
+    A shim is passed over: what it runs is chosen by files of the folder that it is called in.
+    """
     for entry in path.split(os.pathsep):
+        if is_shim(entry):
+            continue
         found = shutil.which(name, path=entry) if entry.startswith("/") else None
         if found and not any(Path(place).is_relative_to(outside) for place in (found, os.path.realpath(found))):
             return Path(found)
     return None
+
+
+def is_shim(folder: str) -> bool:
+    """Tell whether the programs of a folder only look up which one to run, as those of asdf, mise and pyenv do."""
+    return folder.rstrip("/").endswith("/shims")
 
 
 @cache

@@ -10,7 +10,7 @@ from pathlib import Path
 from ogcode.agent.clean import clean
 from ogcode.agent.tool import Tool, ToolError, tool
 from ogcode.agent.tools.process import run
-from ogcode.agent.tools.walk import fits, walk
+from ogcode.agent.tools.walk import fits, is_bounded, walk
 from ogcode.agent.tools.workspace import Workspace
 
 _MOST = 200
@@ -43,7 +43,7 @@ def search_tools(
     @tool(effect="read")
     async def grep(pattern: str, path: str = "", glob: str = "") -> str:
         """Search files by regular expression."""
-        start, ends = _start(workspace, path), time.monotonic() + seconds
+        start, ends = _start(workspace, path, glob), time.monotonic() + seconds
         base = workspace.base(start) or workspace.top
         files = await asyncio.to_thread(_files, workspace, start, glob, ignoring, ends)
         found = _Found(max_bytes(), "" if base == workspace.top else f"{base}/")
@@ -61,7 +61,7 @@ def search_tools(
     @tool(effect="read")
     async def glob(pattern: str, path: str = "") -> str:
         """Find files like **/*.py."""
-        start, ends = _start(workspace, path), time.monotonic() + seconds
+        start, ends = _start(workspace, path, pattern), time.monotonic() + seconds
         if not start.is_dir():
             raise ToolError(f"{workspace.display(start)} is a file; give a folder as path")
         return await asyncio.to_thread(_glob, workspace, start, pattern, max_bytes(), ends, ignoring)
@@ -69,7 +69,9 @@ def search_tools(
     return grep, glob
 
 
-def _start(workspace: Workspace, path: str) -> Path:
+def _start(workspace: Workspace, path: str, glob: str) -> Path:
+    if not is_bounded(glob):
+        raise ToolError("the braces of this glob stand for too many names; use fewer at a time")
     start = workspace.resolve(path)
     if not start.exists():
         raise ToolError(f"there is no {workspace.display(start)}; leave path empty to search everywhere")
@@ -81,7 +83,8 @@ def _walk(
 ) -> Iterator[Path]:
     base = workspace.base(start) or workspace.top
     besides = ignoring if base == workspace.top else ()
-    return walk(base, start, lambda: time.monotonic() > ends, besides, everything=everything)
+    found = walk(base, start, lambda: time.monotonic() > ends, besides, everything=everything)
+    return (file for file in found if not workspace.hides(file)) if workspace.hidden else found
 
 
 def _files(workspace: Workspace, start: Path, glob: str, ignoring: Sequence[Path], ends: float) -> list[str]:

@@ -11,7 +11,7 @@ from ogcode.agent.sandbox.layout import SandboxRefused
 from ogcode.agent.sandbox.wrapped import Wrap, Wrapped
 from ogcode.agent.tool import Tool, ToolError, tool
 from ogcode.agent.tools.jobs import STOP, Jobs
-from ogcode.agent.tools.printed import Printed
+from ogcode.agent.tools.printed import Printed, Tail
 from ogcode.agent.tools.process import program, run
 from ogcode.agent.tools.workspace import Workspace
 
@@ -71,10 +71,13 @@ def shell_tool(
         if job and (job in held or command.strip() in ("", STOP)):
             return await held.go_on(job, command.strip(), printed, workspace, seconds=timeout)
         try:
-            line = sandbox([*shell, command], _guarded(command, given, Ground(workspace.top, given["PATH"])))
+            line = sandbox(
+                [*shell, command],
+                _guarded(command, given, Ground(workspace.top, given["PATH"], workspace.hidden, workspace.beside)),
+            )
             if job:
                 return await held.start(job, line, printed, workspace)
-            return await _run(line, printed(), workspace, timeout)
+            return await _run(line, printed(), workspace, timeout, held)
         except SandboxRefused as error:
             raise ToolError(f"{error}; nothing was run") from error
         except (OSError, ValueError) as error:
@@ -91,12 +94,19 @@ def _guarded(command: str, given: Mapping[str, str], ground: Ground) -> Mapping[
     return {**given, **PROTECTED} if only_reads(command.strip(), ground) else given
 
 
-async def _run(line: Wrapped, output: Printed, workspace: Workspace, seconds: int) -> str:
+async def _run(line: Wrapped, output: Printed, workspace: Workspace, seconds: int, jobs: Jobs) -> str:
+    jobs.now = seen = Tail()
+
+    def feed(piece: bytes) -> bool:
+        seen.feed(piece)
+        return output.feed(piece)
+
     try:
         ended = await run(
-            line.command, output.feed, cwd=workspace.top, environ=line.environ, seconds=seconds, keeper=line.keeper
+            line.command, feed, cwd=workspace.top, environ=line.environ, seconds=seconds, keeper=line.keeper
         )
     finally:
+        jobs.now = None
         output.close()
         settled = line.settle()  # also where the user stopped it
     text = output.text(workspace)

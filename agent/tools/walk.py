@@ -36,6 +36,11 @@ def fits(path: tuple[str, ...], pattern: str) -> bool:
     return any(_fits(path, one) for one in _alternatives(pattern))
 
 
+def is_bounded(pattern: str) -> bool:
+    """Tell whether all that the braces of a pattern stand for is looked at."""
+    return bool(_alternatives(pattern))
+
+
 def _walk(top: Path, folder: str, rules: list[Rules] | None, besides: list[Rules], stop: Stop) -> Iterator[Path]:
     place = top / folder
     try:
@@ -91,7 +96,7 @@ def _alternatives(pattern: str) -> tuple[tuple[str, ...], ...]:
             ready.append(one)
             continue
         waiting += [one[: found.start()] + choice + one[found.end() :] for choice in found[1].split(",")]
-    return tuple(_parts(one) for one in ready)
+    return () if waiting else tuple(_parts(one) for one in ready)
 
 
 def _parts(pattern: str) -> tuple[str, ...]:

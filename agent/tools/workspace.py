@@ -2,8 +2,8 @@
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,10 @@ class Workspace:
     """Files and folders that no tool writes, besides every `.git` and `.ogcode`."""
     beside: tuple[Path, ...] = ()
     """Folders outside that are open to tools as well."""
+    hidden: tuple[Path, ...] = ()
+    """Credentials inside, by their real paths: no tool reads them, no permission covers them."""
+    admitted: Callable[[Path], bool] = lambda _: False
+    """Whether a person has let a real path outside be read."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "top", Path(os.path.realpath(self.top)))
@@ -40,15 +44,42 @@ class Workspace:
         Raises:
             ToolError: it lies outside, or is neither a file nor a folder.
         """
-        asked = self._asked(path)
+        real = self.real(path)
+        if self.base(real) is None:
+            led = "" if real == self._asked(path) else f" (it leads to {clean(str(real))})"
+            places = ", or those in " + clean(" or ".join(map(str, self.beside))) if self.beside else ""
+            raise ToolError(
+                f"{clean(path)} is outside the workspace{led}; use paths relative to its top folder{places}"
+            )
+        if self.hides(real):
+            raise ToolError(f"{clean(path)} may hold credentials, which no permission covers; do without it")
+        return self._usable(path, real)
+
+    def hides(self, real: Path) -> bool:
+        """Tell whether a real path inside is one of credentials."""
+        return any(_inside(real, each) for each in self.hidden)
+
+    def readable(self, path: str) -> Path:
+        """Give the real path of what may be read, which can be outside where a person has admitted it.
+
+        Raises:
+            ToolError: as `resolve`.
+        """
+        real = self.real(path)
+        return self._usable(path, real) if self.admitted(real) else self.resolve(path)
+
+    def real(self, path: str) -> Path:
+        """Tell what the model's word leads to, wherever that is.
+
+        Raises:
+            ToolError: it is no path.
+        """
         try:
-            real = Path(os.path.realpath(asked))
+            return Path(os.path.realpath(self._asked(path)))
         except OSError as error:
             raise ToolError(f"{clean(path)}: {error.strerror}; try again") from error
-        if self.base(real) is None:
-            led = "" if real == asked else f" (it leads to {clean(str(real))})"
-            places = clean(" or ".join(map(str, (self.top, *self.beside))))
-            raise ToolError(f"{clean(path)} is outside the workspace{led}; use paths inside {places}")
+
+    def _usable(self, path: str, real: Path) -> Path:
         try:
             mode = real.stat().st_mode
         except FileNotFoundError:
@@ -78,22 +109,15 @@ class Workspace:
         """Name a path as the model should: relative to the top where it lies inside."""
         return clean(path.relative_to(self.top).as_posix() if _inside(path, self.top) else str(path))
 
-    @contextmanager
-    def parent(self, real: Path, *, make: bool = False) -> Iterator[int]:
+    def parent(self, real: Path, *, make: bool = False) -> AbstractContextManager[int]:
         """Open the folder that holds a real path, so that a link put there meanwhile is not followed."""
-        base = self.base(real) or self.top
-        folder = real.relative_to(base).parent
-        opened = os.open(base, _FOLDER)
-        try:
-            if make:
-                _make(opened, folder)
-            inner = open_below(opened, folder.as_posix(), _FOLDER)
-        finally:
-            os.close(opened)
-        try:
-            yield inner
-        finally:
-            os.close(inner)
+        base = self.base(real) or (Path("/") if not make and self.admitted(real) else self.top)
+        return _opened(base, real.relative_to(base).parent, make=make)
+
+    def folder(self, real: Path) -> AbstractContextManager[int]:
+        """Open a folder by its real path, in the same way."""
+        base = self.base(real) or (Path("/") if self.admitted(real) else self.top)
+        return _opened(base, real.relative_to(base))
 
     def _asked(self, path: str) -> Path:
         if "\0" in path:
@@ -111,6 +135,21 @@ class Workspace:
 
 def _inside(path: Path, top: Path) -> bool:
     return os.path.commonpath([path, top]) == str(top)
+
+
+@contextmanager
+def _opened(base: Path, folder: Path, *, make: bool = False) -> Iterator[int]:
+    opened = os.open(base, _FOLDER)
+    try:
+        if make:
+            _make(opened, folder)
+        inner = open_below(opened, folder.as_posix(), _FOLDER)
+    finally:
+        os.close(opened)
+    try:
+        yield inner
+    finally:
+        os.close(inner)
 
 
 def _make(top: int, folder: Path) -> None:

@@ -127,10 +127,10 @@ def sealed(row: Mapping[str, object], seal: Seal) -> bytes:
 
 
 def sealed_rows(path: Path, seal: Seal) -> Iterator[Mapping[str, object]]:
-    """Yield the lines of a file that this user's ogcode wrote; none where it is a link, or gone."""
-    if path.is_symlink() or path.parent.is_symlink() or not path.is_file():
-        return
+    """Yield the lines of a file that this user's ogcode wrote; none where it is a link, gone, or closed to the user."""
     try:
+        if path.is_symlink() or path.parent.is_symlink() or not path.is_file():
+            return
         lines: Sequence[bytes] = path.read_bytes().splitlines()
     except OSError:
         return
