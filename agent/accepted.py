@@ -13,10 +13,15 @@ from ogcode.agent.rules import Written
 
 
 class Accepted:
-    """The accepted copies of one checkout, kept in the user's home folder."""
+    """The accepted copies of one checkout, kept in the user's home folder.
 
-    def __init__(self, home: Path, top: Path) -> None:
-        self._folder = home / "accepted" / hashlib.sha256(os.fsencode(top)).hexdigest()[:16]
+    What was accepted in one checkout of a repository is so in all that hold the same: `main` is what they share.
+    """
+
+    def __init__(self, home: Path, top: Path, main: Path | None = None) -> None:
+        self._shared = home / "accepted" / _hash(os.fsencode(main or top))
+        """The copies of the main checkout; below it are those of the worktrees."""
+        self._folder = self._shared / _hash(os.fsencode(top)) if main and main != top else self._shared
 
     def accept(self, files: Iterable[Written]) -> None:
         """Believe files as they are now.
@@ -29,17 +34,19 @@ class Accepted:
                 make_folder(self._folder)
                 replace_file(self._copy(file.name), file.text.encode("utf-8", "surrogatepass"))
 
-    def text(self, name: str) -> str | None:
-        """Give what was accepted of a file; None where nothing was."""
-        try:
-            return self._copy(name).read_bytes().decode("utf-8", "surrogatepass")
-        except (FileNotFoundError, UnicodeDecodeError):
-            return None
+    def text(self, name: str, now: str | None = None) -> str | None:
+        """Give what was accepted of a file that holds `now`: here, or just that elsewhere; None where nothing was."""
+        own = _text(self._copy(name))
+        if now is None or own == now:
+            return own
+        same = self._copy(name).name
+        there = (self._shared / same, *self._shared.glob(f"*/{same}"))
+        return now if any(_text(copy) == now for copy in there) else own
 
     def believed(self, files: Iterable[Written], notices: list[str]) -> Iterator[Written]:
         """Give files as they were accepted, and tell of each that is not so any more."""
         for file in files:
-            text = self.text(file.name) if file.theirs else file.text
+            text = self.text(file.name, file.text) if file.theirs else file.text
             if text != file.text:
                 used = "the accepted version is used" if text else "it is not used"
                 changed = f"{clean(file.name)} is new or was changed outside ogcode"
@@ -55,4 +62,15 @@ class Accepted:
         )
 
     def _copy(self, name: str) -> Path:
-        return self._folder / f"{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.md"
+        return self._folder / f"{_hash(name.encode('utf-8', 'surrogatepass'))}.md"
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _text(copy: Path) -> str | None:
+    try:
+        return copy.read_bytes().decode("utf-8", "surrogatepass")
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None

@@ -30,7 +30,10 @@ def claude_rules(folder: Path, names: Iterable[str], *, allow: bool, home: Path)
     for name in names:
         given = _permissions(folder / name)
         told = {kind: _rules(folder / name, kind, given.get(kind), home) for kind in ("allow", "deny", "ask")}
-        rules |= Rules(told["allow"] if allow else (), told["deny"], told["ask"])
+        try:
+            rules |= Rules(told["allow"] if allow else (), told["deny"], told["ask"])
+        except ValueError as error:
+            raise ClaudeSettingsBroken(f"{folder / name}: {error}") from error
     return rules
 
 

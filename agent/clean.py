@@ -28,6 +28,16 @@ def clean(text: str, *, prose: bool = False) -> str:
     return (_UNSEEN_IN_PROSE if prose else _UNSEEN).sub(lambda found: f"<U+{ord(found[0]):04X}>", plain)
 
 
+def attribute(text: str) -> str:
+    """Give a text as it can stand between the quotation marks of a tag: on one line, ending neither."""
+    return " ".join(clean(text).split()).translate(str.maketrans('"<>', "'()"))
+
+
+def unclosing(text: str, tag: str) -> str:
+    """Keep a text from closing the tag that is put around it."""
+    return re.sub(rf"<(\s*/\s*{tag})", r"<\\\1", text, flags=re.IGNORECASE)
+
+
 def fold_returns(text: str) -> str:
     """Keep of each line what a terminal would end up showing: progress bars write over themselves."""
     lines = _ESCAPE.sub("", text).replace("\r\n", "\n").split("\n")

@@ -4,12 +4,19 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal, get_args
 
 from ogcode.agent.memory.switch import SCOPES, SWITCHES, MemorySwitch, RecallScope, narrower_scope, narrower_switch
 from ogcode.agent.model import EFFORTS, Effort
 from ogcode.agent.nearest import nearest
 from ogcode.agent.permissions import Mode, Rules
 from ogcode.agent.sandbox.layout import LEVELS, Level
+
+Theme = Literal["auto", "dark", "light", "ansi", "high-contrast"]
+"""`auto` and `ansi` are the terminal's own colours; `auto` asks it how dark its background is."""
+Notify = Literal["bell", "osc9", "off"]
+THEMES: tuple[Theme, ...] = get_args(Theme)
+NOTIFY: tuple[Notify, ...] = get_args(Notify)
 
 
 class ConfigBroken(Exception):
@@ -23,7 +30,7 @@ class Config:
     api_base: str = ""
     """Of OpenAI-compatible models. The user's file only."""
     num_ctx: int = 0
-    """Window to ask Ollama for, in tokens; 0 leaves the choice to ogcode."""
+    """Window to ask Ollama for, and to count on where a server of one's own tells none; 0 leaves it to ogcode."""
     effort: Effort | None = None
     """How long a model that can think is to think; None leaves it to the provider."""
     scribe_model: str = ""
@@ -32,13 +39,22 @@ class Config:
     sandbox: Level | None = None
     """How far commands are closed in; None is `ws` where this machine can, and a notice where it can't."""
     memory: MemorySwitch = "on"
+    vim: bool = False
+    """The keys of vi in the prompt."""
+    screen_reader: bool = False
+    """Plain lines in the place of the app. The user's file only."""
     recall: RecallScope = "project"
     """How far the model may ask its memory: `conversation` keeps it to the session's own."""
+    theme: Theme = "auto"
+    notify: Notify = "bell"
+    """How somebody who looks elsewhere is called."""
+    status_line: str = ""
+    """A command that writes the line at the bottom. The user's file only."""
     rules: Rules = field(default_factory=Rules)
 
 
 _MODES: Mapping[str, Mode] = {"plan": "plan", "ask": "ask", "edit": "edit", "auto": "auto"}
-_PROJECT = ("model", "deny", "ask", "memory", "sandbox")
+PROJECT = ("model", "deny", "ask", "memory", "sandbox")
 """What a project's file may set: it can narrow what is allowed, never widen it."""
 
 
@@ -48,16 +64,17 @@ def load_config(home: Path, project: Path | None) -> tuple[Config, tuple[str, ..
     Raises:
         ConfigBroken: a file is there but can't be used.
     """
-    user = _table(home / "config.toml")
-    config = _applied(Config(), user, str(home / "config.toml"))
+    user = settings_in(home / "config.toml")
+    config = config_of(user, str(home / "config.toml"))
     if project is None:
         return config, ()
     path = project / "config.toml"
-    given = _table(path)
+    given = settings_in(path)
+    known = {key: value for key, value in given.items() if key in PROJECT and not _is_script(key, value)}
     ignored = tuple(
-        f"{path}: '{key}' is ignored: only the user's own settings can set it" for key in given if key not in _PROJECT
+        f"{path}: '{key}' is ignored: only the user's own settings can set it" for key in given if key not in known
     )
-    narrowed = _applied(config, {key: value for key, value in given.items() if key in _PROJECT}, str(path))
+    narrowed = _applied(config, known, str(path))
     return replace(
         narrowed,
         rules=config.rules | replace(narrowed.rules, allow=()),
@@ -67,8 +84,29 @@ def load_config(home: Path, project: Path | None) -> tuple[Config, tuple[str, ..
     ), ignored
 
 
-def _table(path: Path) -> Mapping[str, object]:
+def _is_script(key: str, value: object) -> bool:
+    """Tell a model whose words a file holds: a project that named one would speak for it."""
+    return key == "model" and str(value).startswith("scripted/")
+
+
+def config_of(given: Mapping[str, object], source: str) -> Config:
+    """Read settings as the user's file would hold them.
+
+    Raises:
+        ConfigBroken: one of them is none.
+    """
+    return _applied(Config(), given, source)
+
+
+def settings_in(path: Path) -> Mapping[str, object]:
+    """Read what a settings file says, whatever it means.
+
+    Raises:
+        ConfigBroken: it can't be read.
+    """
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise ConfigBroken(f"{path}: it is no file; remove it")
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
@@ -103,6 +141,20 @@ def _applied(config: Config, given: Mapping[str, object], source: str) -> Config
                 config = replace(config, scribe_model=name)
             case "librarian", {"model": str(name)}:
                 config = replace(config, librarian_model=name)
+            case "vim", bool():
+                config = replace(config, vim=value)
+            case "screen_reader", bool():
+                config = replace(config, screen_reader=value)
+            case "theme", str() if value in THEMES:
+                config = replace(config, theme=next(each for each in THEMES if each == value))
+            case "theme", _:
+                raise ConfigBroken(f"{source}: theme must be {', '.join(THEMES)}, not {value!r}")
+            case "notify", str() if value in NOTIFY:
+                config = replace(config, notify=next(each for each in NOTIFY if each == value))
+            case "notify", _:
+                raise ConfigBroken(f"{source}: notify must be {', '.join(NOTIFY)}, not {value!r}")
+            case "status_line", {"command": str(command)}:
+                config = replace(config, status_line=command)
             case "memory", str():
                 config = _with_memory(config, {"switch": value}, source)
             case "memory", dict() if value:
@@ -145,7 +197,10 @@ def _with_rules(rules: Rules, kind: str, given: tuple[str, ...], source: str) ->
 
 
 def _wrong(source: str, key: str, value: object) -> str:
-    known = tuple("model api_base num_ctx effort mode sandbox allow deny ask scribe librarian memory".split())
+    known = tuple(
+        "model api_base num_ctx effort mode sandbox allow deny ask scribe librarian memory vim theme notify "
+        "status_line screen_reader".split()
+    )
     if key in known:
         return f"{source}: '{key}' can't be {value!r}"
     near = nearest(key, known)

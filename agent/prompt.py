@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from ogcode.agent.clean import clean
+from ogcode.agent.clean import attribute, clean, unclosing
 from ogcode.agent.facts.block import facts_block
 from ogcode.agent.facts.shelf import Known
 from ogcode.agent.memory.markdown import head_and_tail
@@ -143,7 +143,7 @@ def previous_answer(previous: Previous, window: int) -> str:
 def _told(previous: Previous | None, window: int) -> str:
     if previous is None:
         return ""
-    text = previous_answer(previous, window).replace("</previous_answer", "<\\/previous_answer")
-    changed = f' changed="{", ".join(previous.changed[:20])}"' if previous.changed else ""
+    text = unclosing(previous_answer(previous, window), "previous_answer")
+    changed = f' changed="{attribute(", ".join(previous.changed[:20]))}"' if previous.changed else ""
     head = f'<previous_answer turn="{previous.turn}" outcome="{previous.outcome}" note="{previous.note}"{changed}>'
     return f"{head}\n{text or '(it gave no answer)'}\n</previous_answer>"

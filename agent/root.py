@@ -13,7 +13,7 @@ class Root:
     sound: bool = True
     """False for a worktree that the repository it points at does not know; such a folder can't be trusted."""
     wide: bool = False
-    """The home folder or `/`: no project settings, no automatic modes."""
+    """The home folder, or one that holds it and is no repository: no project settings, no automatic modes."""
 
     @property
     def store(self) -> Path:
@@ -84,7 +84,10 @@ def _knows(gitdir: Path, common: Path, entry: Path) -> bool:
 
 
 def _root(path: Path, top: Path, home: Path | None, *, sound: bool = True) -> Root:
-    wide = path == Path(path.anchor) or (home is not None and path == home.resolve())
+    person = home.resolve() if home else None
+    wide = any(place in (person, Path(place.anchor)) for place in (path, top))
+    if person and not (top / ".git").exists():
+        wide = wide or person.is_relative_to(top)
     return Root(path, top, sound, wide)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ogcode.agent.clean import clean
+from ogcode.agent.clean import attribute, clean, unclosing
 
 RULES = ("AGENTS.md", "AGENT.md", "CLAUDE.md")
 FACTS = ("MEMORY.md",)
@@ -57,8 +57,8 @@ class _Base:
         return f"{self.shown}/{inside}" if self.shown else inside
 
     def holds(self, path: Path) -> bool:
-        """A link may lead anywhere from the user's own folder, and nowhere out of a repository."""
-        return not self.theirs or path.resolve().is_relative_to(self.folder.resolve())
+        """A link may lead anywhere from the user's own folder, and in a repository to what others may know."""
+        return not self.theirs or _is_open(path, self.folder)
 
 
 def find_written(names: tuple[str, ...], *, home: Path, top: Path, folder: Path, trusted: bool) -> Iterator[Written]:
@@ -104,12 +104,10 @@ def block(tag: str, files: Iterable[Written], room: int) -> Block:
     sizes = [len(text.encode("utf-8", "replace")) for text in found]
     parts, notices = list[str](), list[str]()
     for (text, file), size, share in zip(found.items(), sizes, shares(sizes, room), strict=True):
-        name = clean(file.name)
         if share < size:
-            notices.append(f"{name}: only the first {share:,} of {size:,} bytes fit; shorten it")
+            notices.append(f"{clean(file.name)}: only the first {share:,} of {size:,} bytes fit; shorten it")
             text = text.encode("utf-8", "replace")[:share].decode("utf-8", "ignore") + "\n[… cut …]"
-        inner = text.replace(f"</{tag}", f"<\\/{tag}")  # a file can't close its own tag
-        parts.append(f'<{tag} file="{name.replace(chr(34), chr(39))}">\n{inner}\n</{tag}>')
+        parts.append(f'<{tag} file="{attribute(file.name)}">\n{unclosing(text, tag)}\n</{tag}>')
     return Block("\n".join(parts), tuple(notices))
 
 
@@ -158,7 +156,7 @@ def _with_imports(path: Path, base: _Base, seen: set[Path], notices: list[str], 
         name, told = clean(file.name), f"@{clean(named)}"
         if not target.is_file() or named.startswith("~"):
             notices += [f"{name}: there is no {told}"] if named.endswith(".md") else []
-        elif not _may_import(target, base):
+        elif not _is_open(target, base.folder):
             notices.append(f"{name}: {told} is not read: it lies outside, or holds no rules")
         elif depth == DEEPEST:
             notices.append(f"{name}: {told} is not read: it is imported over more than {DEEPEST} files")
@@ -167,8 +165,8 @@ def _with_imports(path: Path, base: _Base, seen: set[Path], notices: list[str], 
     yield file
 
 
-def _may_import(path: Path, base: _Base) -> bool:
-    real, folder = path.resolve(), base.folder.resolve()
+def _is_open(path: Path, folder: Path) -> bool:
+    real, folder = path.resolve(), folder.resolve()
     if not real.is_relative_to(folder):
         return False
     parts = real.relative_to(folder).parts

@@ -14,7 +14,7 @@ from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.notes import note_id
 from ogcode.agent.memory.spool import later_than
 from ogcode.agent.memory.switch import MemorySwitch
-from ogcode.agent.model import TRANSIENT, Effort, Model, ModelError, Options, Who
+from ogcode.agent.model import TRANSIENT, ContextOverflow, Effort, Model, ModelError, Options, Who
 from ogcode.agent.prompt import Previous, preface, previous_answer
 from ogcode.agent.tool import Tool
 from ogcode.agent.transcript import Past, Transcript
@@ -86,6 +86,11 @@ class Session:
         self._tools = tools
         self._prepare = prepare
         self._now = now
+
+    @property
+    def previous(self) -> Previous | None:
+        """The turn whose answer rides with the next message."""
+        return self._previous
 
     def recallable(self) -> dict[str, int]:
         """Tell which turns belong to this conversation: its own before the current one, and its parents'."""
@@ -175,14 +180,17 @@ class Session:
                     form=form,
                     progress=progress,
                 )
-        except asyncio.CancelledError:
-            await self._finish(cut_short("interrupted", "", "interrupted by the user"), place, keep, emit)
+        except asyncio.CancelledError as cancelled:
+            why = str(cancelled) or "interrupted by the user"
+            await self._finish(cut_short("interrupted", "", why), place, keep, emit)
             raise
         except TimeoutError as error:
             if not clock.expired():  # a file system's, of a tool
                 await self._finish(cut_short("failed", "error", f"{error or 'timed out'}"), place, keep, emit)
                 raise
             turn = cut_short("limit", "time", f"the time limit of {limits.seconds or 0:g} s was reached")
+        except ContextOverflow as error:
+            turn = cut_short("limit", "window", str(error))
         except ModelError as error:
             turn = cut_short("failed", "provider" if isinstance(error, TRANSIENT) else "error", str(error))
         except GeneratorExit:  # the event loop is gone: the next start finishes the turn

@@ -57,6 +57,8 @@ class Past:
     """The turns that were taken out of the conversation: only `turns`, `usage` and `last_note` still count them."""
     beside: str = ""
     """What the model is to be told with the next message."""
+    name: str = ""
+    """That the user gave it."""
 
 
 class Transcript:
@@ -67,9 +69,17 @@ class Transcript:
 
     @classmethod
     def begin(
-        cls, sessions: Path, session_id: str, *, top: Path, seal: Seal, now: datetime, parents: Mapping[str, int]
+        cls,
+        sessions: Path,
+        session_id: str,
+        *,
+        top: Path,
+        seal: Seal,
+        now: datetime,
+        parents: Mapping[str, int],
+        branch: str = "",
     ) -> "Transcript":
-        """Start a session's file.
+        """Start a session's file; `branch` is what is checked out as it begins.
 
         Raises:
             OSError: it can't be written.
@@ -82,6 +92,7 @@ class Transcript:
                 "version": VERSION,
                 "created_at": now.isoformat(timespec="seconds"),
                 "top": _kept(top),
+                "branch": branch,
                 "parents": dict(parents),
                 "seal": seal.sign(session_id.encode()),
             }
@@ -118,6 +129,10 @@ class Transcript:
     def stands(self, standing: Standing) -> None:
         """Record what holds from now on."""
         self._append({"type": "standing", "lines": standing.lines})
+
+    def named(self, name: str) -> None:
+        """Record what the session is called from now on."""
+        self._append({"type": "named", "name": name}, sync=True)
 
     def rewound(self, turns: Sequence[int], *, back: bool) -> None:
         """Take turns out of the conversation, or bring them `back`; durable when this returns."""
@@ -186,7 +201,7 @@ def recollect(path: Path) -> Past:
 def retold(session_id: str, lines: Iterable[Mapping[str, object] | None]) -> Past:
     """Put a session's past together from the lines of its transcript, or the first of them."""
     top, torn, parents = "", 0, dict[str, int]()
-    turns, spent, last_note, beside = 0, Usage(), "", ""
+    turns, spent, last_note, beside, called = 0, Usage(), "", "", ""
     ended, tokens, rewound = dict[int, Previous](), dict[int, int](), set[int]()
     open_turn: Unfinished | None = None
     said = dict[int, tuple[str, str]]()
@@ -208,6 +223,8 @@ def retold(session_id: str, lines: Iterable[Mapping[str, object] | None]) -> Pas
                     standings[turns] = Standing.of(lines_kept)
                 case {"type": "rewound", "turns": list(taken), "back": bool(back)}:
                     (rewound.difference_update if back else rewound.update)(map(int, taken))
+                case {"type": "named", "name": str(given_name)}:
+                    called = given_name
                 case {"type": "put_back", "told": str(told)}:
                     beside = f"{beside}\n{told}".strip()
                 case {"type": "turn_started", "turn": int(turns), "request": str(request), "started_at": str(started)}:
@@ -266,6 +283,7 @@ def retold(session_id: str, lines: Iterable[Mapping[str, object] | None]) -> Pas
         numbers,
         frozenset(rewound),
         beside,
+        called,
     )
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -78,7 +79,7 @@ def spent_on(store: Path, note: str, role: Who) -> int | None:
 
 def _lines(store: Path) -> Iterator[bytes]:
     path = store / "usage.jsonl"
-    if store.is_symlink() or path.is_symlink() or not path.is_file():
+    if not os.access(path, os.R_OK) or store.is_symlink() or path.is_symlink() or not path.is_file():
         return
     with path.open("rb") as file:
         yield from file

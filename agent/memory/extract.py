@@ -52,7 +52,8 @@ def render_note(job: Job, title: str, topics: tuple[str, ...], told: Mapping[str
         }
     )
     request = quoted(head_and_tail(job.request, REQUEST))
-    body = "\n\n".join(f"## {name}\n{text.strip()}" for name, text in told.items() if text)
+    lined = {name: text.strip("\n") for name, text in told.items()}  # more could bare what is indented, and no heading
+    body = "\n\n".join(f"## {name}\n{text.rstrip()}" for name, text in lined.items() if text)
     return f"{head}\n# {title}\n\nTopics: {', '.join(topics)}\n\n## Request\n{request}\n\n{body}\n"
 
 
@@ -114,7 +115,7 @@ def topics_of(job: Job) -> tuple[str, ...]:
     asked = [word for word in _words(job.request) if word in words]
     ranked = sorted(dict.fromkeys([*asked, *(words if len(set(asked)) < 3 else ())]), key=lambda word: -words[word])
     named = dict.fromkeys([*[" ".join(split_identifier(stem)) or stem for stem in stems[:3]], *ranked])
-    return tuple(cut(topic, 60, "") for topic in named if topic)[:6] or ("conversation",)
+    return tuple(cut(topic, 60, "") for topic in map(_plain, named) if topic)[:6] or ("conversation",)
 
 
 def outcome(job: Job, most: int = ANSWER) -> str:

@@ -45,7 +45,7 @@ def troubles(memory: Memory, *, trusted: bool) -> list[Trouble]:
     if not root.store.exists():
         return [*_gone(memory)]
     found = [*_folders(memory)]
-    if root.store.is_symlink():
+    if root.store.is_symlink() or not os.access(root.store, os.R_OK | os.X_OK):
         return found
     return [
         *found,
@@ -97,12 +97,14 @@ def _folders(memory: Memory) -> Iterator[Trouble]:
     store = memory.root.store
     for place in (store, *(store / name for name in FOLDERS)):
         name = "." if place == store else place.name
-        if place.is_symlink():
+        if os.path.islink(place):  # noqa: PTH114  # in another user's folder, too
             yield Trouble("link", name, "a link: nothing is remembered through it; put a folder in its place")
-        elif place.exists() and not os.access(place, os.W_OK | os.X_OK):
+        elif os.path.lexists(place) and not os.access(place, os.R_OK | os.X_OK):
+            yield Trouble("unreadable", name, "can't be read: what is in it is left out; give yourself the right to")
+        elif os.path.lexists(place) and not os.access(place, os.W_OK | os.X_OK):
             yield Trouble("unwritable", name, "can't be written: turns are lost; give yourself the right to")
     ignore = store / ".gitignore"
-    if not store.is_symlink() and not (ignore.is_file() and ignore.stat().st_size):
+    if os.access(store, os.X_OK) and not store.is_symlink() and not (ignore.is_file() and ignore.stat().st_size):
         yield Trouble("gitignore", ".gitignore", "missing: git would take or clean what is here; run ogcode init")
     home = next(place for place in (memory.home, *memory.home.parents) if place.exists())
     if not os.access(home, os.W_OK | os.X_OK):
@@ -127,6 +129,8 @@ def _skipped(folder: Path, store: Path) -> Iterator[Trouble]:
         path = os.path.relpath(entry.path, store)
         if entry.is_symlink():
             yield Trouble("skipped", path, "a link: links are not followed")
+        elif not os.access(entry.path, os.R_OK):
+            yield Trouble("unreadable", path, "can't be read: it is left out; give yourself the right to")
         elif entry.is_dir(follow_symlinks=False):
             yield from _skipped(Path(entry.path), store)
         elif not entry.name.endswith(".md") or not entry.is_file(follow_symlinks=False):

@@ -49,6 +49,7 @@ class Note:
     """Paths and the start of their content hashes at the end of the turn."""
     malformed: str = ""
     """What is wrong with the file; it is a note all the same."""
+    pinned: bool = False
 
 
 def note_id(started: datetime, session_id: str) -> str:
@@ -109,6 +110,7 @@ def parse_note(name: str, content: bytes) -> Note:
         if isinstance(files, dict)
         else {},
         malformed="; ".join(faults),
+        pinned=facts.get("pinned") is True,
     )
 
 

@@ -96,9 +96,10 @@ def later_than(previous: str, started: datetime) -> datetime:
 
 def jobs(store: Path, *, but: Container[str] = ()) -> Iterator[tuple[Path, Job | JobBroken, str]]:
     """Yield what waits, oldest first, with its mark, `but` for some ids; not what waits elsewhere, behind a link."""
-    if store.is_symlink() or (store / "spool").is_symlink():
+    spool = store / "spool"
+    if not os.access(spool, os.R_OK | os.X_OK) or store.is_symlink() or spool.is_symlink():
         return
-    for path in sorted((store / "spool").glob("[!.]*.json")):
+    for path in sorted(spool.glob("[!.]*.json")):
         if path.stem in but:
             continue
         try:
