@@ -14,7 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from terminal import Terminal
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from timed import Terminal
 
 READY = "sk for something"
 LETTERS = "бгджзийклмнпфцчшщъыьэюя"

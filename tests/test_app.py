@@ -743,3 +743,15 @@ def test_without_colour_the_terminal_keeps_its_own() -> None:
     child.send("/quit\r")
     child.expect(pexpect.EOF)
     assert not re.search("\x1b\\[[0-9;]*[34]8;", str(child.before))
+
+
+async def test_a_citation_of_a_recall_opens_its_note_and_one_escape_comes_back() -> None:
+    call = ToolCall("c1", "memory_recall", json.dumps({"question": "what about the cache?"}))
+    play = happening(ToolStarted(call), ToolFinished(call, "It is kept a week. [[n1#Outcome]]"))
+    async with running(Stage([play])) as pilot:
+        await send(pilot, "go")
+        await sees(pilot, "It is kept a week. [[n1#Outcome]]")
+        await pilot.press("tab", "right", "enter")
+        await sees(pilot, "1 file     retry.go  changed since")
+        await pilot.press("escape")
+        await until(pilot, lambda: len(pilot.app.screen_stack) == 1)

@@ -1,8 +1,6 @@
 """What makes the app one's own: keys, themes, settings, the line at the bottom, calls; and help."""
 
 import asyncio
-import json
-import tomllib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,18 +15,10 @@ from textual.events import AppBlur, AppFocus, Key
 from textual.message import Message
 from textual.pilot import Pilot
 
-from ogcode.agent.config import NOTIFY, ConfigBroken, load_config
+from ogcode.agent.config import NOTIFY
 from ogcode.agent.events import Emit
-from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Rules
-from ogcode.agent.set_value import SIMPLE, Value, set_value, with_value
-from ogcode.agent.turn import Limits
-from ogcode.tui.choice import Choice
-from ogcode.tui.conversation import Conversation
 from ogcode.tui.desk import Ask, ModelLine, NotDone
 from ogcode.tui.keys import ACTIONS, OF_PROMPT, Keys, load_keys
-from ogcode.tui.own_line import own_line
-from ogcode.tui.place import Here, look_around, utc_now
 from ogcode.tui.screen.actions.catalogue import COMMANDS
 from ogcode.tui.screen.app import Ogcode
 from ogcode.tui.screen.own_line import coloured
@@ -36,10 +26,6 @@ from ogcode.tui.screen.parser import Background, QuickParser
 from ogcode.tui.screen.prompt import Prompt
 from ogcode.tui.screen.status import status_line
 from ogcode.tui.screen.transcript import Transcript
-
-USER = (
-    '# mine\nmodel = "ollama/a"  # the good one\nallow = [\n  "Bash(make)",\n]\n\n# at night\n[scribe]\nmodel = "b"\n'
-)
 
 
 @asynccontextmanager
@@ -161,49 +147,6 @@ def _grey(colour: object) -> bool:
     return triplet is None or len(set(triplet)) == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "fault"),
-    [
-        ('unfld = "f5"', "there is no action 'unfld'; did you mean 'unfold'?"),
-        ("unfold = 3", 'unfold needs a key, or a list of keys, as in unfold = "ctrl+o"'),
-        ("unfold = []", "unfold needs a key"),
-        ('unfold = "hyperspace"', "'hyperspace' is no key"),
-        ('unfold = "x"', "x is needed for writing"),
-        ('unfold = "shift+a"', "shift+a is needed for writing"),
-        ('unfold = "enter"', "enter is needed for writing"),
-        ('unfold = "ctrl+m"', "ctrl+m is Enter in most terminals"),
-        ('unfold = "ctrl+t"', "ctrl+t is the key of steps; unfold stays at ctrl+o"),
-        ('[unfold]\nkey = "f5"', "unfold needs a key"),
-    ],
-)
-def test_a_line_that_gives_no_key_is_told_and_changes_nothing(tmp_path: Path, line: str, fault: str) -> None:
-    (tmp_path / "keys.toml").write_text(f'# mine\njobs = "f6"\n{line}\n')
-    keys = load_keys(tmp_path / "keys.toml")
-    [told] = keys.faults
-    assert told.startswith(f"{tmp_path / 'keys.toml'}:3: ")
-    assert fault in told
-    assert keys.chosen == {"jobs": ("f6",)}
-
-
-def test_keys_that_can_not_be_read_are_as_usual(tmp_path: Path) -> None:
-    assert load_keys(tmp_path / "none.toml") == Keys()
-    (tmp_path / "keys.toml").write_text("jobs = \n")
-    keys = load_keys(tmp_path / "keys.toml")
-    assert "(at line 1" in keys.faults[0]
-    assert not keys.chosen
-
-
-def test_keys_can_be_swapped_and_no_key_ever_means_two_things(tmp_path: Path) -> None:
-    (tmp_path / "keys.toml").write_text(
-        'unfold = "ctrl+t"\nsteps = "ctrl+o"\njobs = ["ctrl+l", "f6"]\nmode = "ctrl+b"\n'
-    )
-    keys = load_keys(tmp_path / "keys.toml")
-    assert (keys.of["unfold"], keys.of["steps"], keys.of["jobs"]) == (("ctrl+t",), ("ctrl+o",), ("ctrl+b",))
-    assert len(keys.faults) == 2
-    owned = [key for each in keys.of.values() for key in each]
-    assert len(set(owned)) == len(owned)
-
-
 def test_every_action_can_be_given_a_key() -> None:
     bound = {binding.id for binding in Ogcode.BINDINGS if isinstance(binding, Binding) and binding.id}
     assert bound | {*OF_PROMPT} == {*ACTIONS}
@@ -231,123 +174,6 @@ async def test_settings_are_listed_and_set() -> None:
         await send(pilot, "/config nonsense")
         await sees(pilot, "there is no setting nonsense")
         assert stage.settings.changed == ["vim on"]
-
-
-@pytest.mark.parametrize(
-    "text", ["", USER, "# only a comment\n", 'vim = false # no\n[status_line]\n# it\ncommand = "x"']
-)
-@pytest.mark.parametrize("key", SIMPLE)
-def test_a_setting_is_set_and_all_else_stays_letter_for_letter(text: str, key: str) -> None:
-    values: dict[type[Value], Value] = {bool: True, int: 9, str: 'a "b" \\ é'}
-    value = values[SIMPLE[key]]
-    changed = with_value(text, key, value)
-    assert changed is not None
-    table, _, name = key.rpartition(".")
-    told = tomllib.loads(changed)
-    assert (told[table] if table else told)[name] == value
-    left = [line for line in text.splitlines() if line in changed.splitlines()]
-    assert len(left) >= len(text.splitlines()) - 1
-    assert changed.count("#") == text.count("#")
-    assert with_value(changed, key, value) == changed
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "said"),
-    [
-        ("modle", "x", "did you mean 'model'?"),
-        ("allow", "x", "is no setting that can be set here"),
-        ("vim", "maybe", "vim is on or off"),
-        ("num_ctx", "-1", "num_ctx is a number"),
-        ("theme", "pink", "theme must be auto, dark, light, ansi, high-contrast"),
-        ("notify", "shout", "notify must be bell, osc9, off"),
-        ("mode", "yolo", "mode must be"),
-    ],
-)
-def test_what_is_no_setting_changes_nothing(tmp_path: Path, key: str, value: str, said: str) -> None:
-    (tmp_path / "config.toml").write_text(USER)
-    with pytest.raises(ConfigBroken, match=said):
-        set_value(tmp_path, key, value)
-    assert (tmp_path / "config.toml").read_text() == USER
-
-
-def test_memory_that_is_a_table_keeps_its_recall(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text('[memory]\nswitch = "on" # yes\nrecall = "conversation"\n')
-    config = set_value(tmp_path, "memory", "read")
-    assert (config.memory, config.recall) == ("read", "conversation")
-    assert "# yes" in (tmp_path / "config.toml").read_text()
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Here:
-    (tmp_path / "repo" / ".ogcode").mkdir(parents=True)
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "config.toml").write_text('vim = true\ntheme = "dark"\n[status_line]\ncommand = "cat"\n')
-    (tmp_path / "repo" / ".ogcode" / "config.toml").write_text('memory = "read"\n[status_line]\ncommand = "touch x"\n')
-    environ = {"HOME": str(tmp_path), "OGCODE_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"}
-    return look_around(tmp_path / "repo", environ, utc_now, trust=True)
-
-
-def opened(here: Here) -> Conversation:
-    return Conversation(
-        here, ScriptedModel("x"), Choice(), mode="plan", rules=Rules(), limits=Limits(), memory=here.config.memory
-    )
-
-
-def test_each_setting_says_whose_word_it_is(here: Here) -> None:
-    desk = opened(here)
-    origins = {line.key: (line.value, line.origin) for line in desk.settings.listed()}
-    user, project = str(here.home / "config.toml"), str(here.root.top / ".ogcode" / "config.toml")
-    assert origins["vim"] == ("on", user)
-    assert origins["memory"] == ("read", project)
-    assert origins["mode"] == ("plan", "this session")
-    assert origins["notify"] == ("bell", "default")
-    assert origins["status_line.command"] == ("cat", user)
-    assert "from the next start on" in desk.settings.change("effort", "low")
-    with pytest.raises(NotDone, match="effort must be"):
-        desk.settings.change("effort", "huge")
-    assert load_config(here.home, None)[0].effort == "low"
-    desk.close()
-
-
-async def test_the_users_own_line_is_told_of_the_session_and_a_projects_is_never_run(here: Here) -> None:
-    assert any("'status_line' is ignored" in notice for notice in here.notices)
-    desk = opened(here)
-    await desk.settings.own_line()
-    told = json.loads(desk.status().own)
-    assert told["session_id"] == desk.session_id
-    assert told["model"] == {"id": "scripted/test", "display_name": "test"}
-    assert told["workspace"] == {"current_dir": str(here.folder), "project_dir": str(here.root.top)}
-    assert {"cwd", "version", "transcript_path"} <= told.keys()
-    assert told["cost"].keys() == {"total_cost_usd", "total_duration_ms"}
-    desk.close()
-
-
-def test_in_a_folder_that_is_not_trusted_no_line_is_asked_for(here: Here) -> None:
-    desk = opened(replace(here, trusted=False))
-    assert not desk.settings.has_own_line
-    desk.close()
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("exit 3", "failed with exit code 3"),
-        ("sleep 60", "said nothing within 0.05 s"),
-        ("sleep 60 & sleep 60", "said nothing within 0.05 s"),
-        ("true", ""),
-        ("echo one; echo two", "one"),
-        ("yes", "y"),
-        ("exec 0<&-; printf 'no end'", "no end"),
-    ],
-)
-async def test_a_command_gives_its_first_line_or_is_ended(tmp_path: Path, command: str, said: str) -> None:
-    seconds = 0.05 if "sleep" in command else 30
-    asking = own_line(command, {"x": "y" * 50_000}, environ={"PATH": "/usr/bin:/bin"}, folder=tmp_path, seconds=seconds)
-    if "exit" in command or "sleep" in command:
-        with pytest.raises(NotDone, match=said):
-            await asking
-    else:
-        assert await asking == said
 
 
 async def test_the_line_is_asked_for_once_for_all_that_changed_meanwhile_and_shown_beside_the_mode() -> None:

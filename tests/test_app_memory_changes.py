@@ -123,7 +123,7 @@ async def test_a_turn_that_no_model_could_tell_is_tried_again(here: Here) -> Non
 
 async def test_the_librarian_is_asked_and_a_citation_leads_to_its_note(here: Here) -> None:
     async with viewing(here) as seen:
-        await seen.press("R", *"try?", "enter")
+        await seen.press("R", *"tries", "enter")
         await seen.shows("It is tried five times [[")
         await seen.press("tab", "enter")
         await seen.until(lambda: seen.page.has_focus and not seen.pilot.app.screen.is_modal)

@@ -139,10 +139,6 @@ def test_the_commands(snap_compare: Snap) -> None:
     )
 
 
-def test_the_keys(snap_compare: Snap) -> None:
-    assert snap_compare(stand(Stage()), terminal_size=SIZE, run_before=typed("/help", "Shift+Tab"))
-
-
 def test_the_sessions(snap_compare: Snap) -> None:
     lines = (
         a_session("3f8c21aa", "make Send retry", name="dispatch retry", day=14),

@@ -33,7 +33,7 @@ class Bar(ScrollBar):
 
 class Window(VerticalScroll, can_focus=False):
     virtual_size = Reactive(Size(0, 0), repaint=False)
-    """What it is needs no layout of its own, as Textual has it: no block depends on it."""
+    """When it alone changes nothing is laid out anew, as Textual would: no block depends on it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -86,6 +86,9 @@ class Window(VerticalScroll, can_focus=False):
             bar.display = False
             self.app._start_widget(self, bar)
         return self._vertical_scrollbar
+
+    def on_resize(self) -> None:
+        self.refresh(repaint=False, layout=True)  # its end was looked for by the size it had before
 
     def watch_virtual_size(self) -> None:
         """Let go of what is far above, or get more where there is room for it."""

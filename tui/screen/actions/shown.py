@@ -75,6 +75,7 @@ SAID = (
     Command("/doctor", "", "try out whether ogcode works here", _doctor, at_rest=True),
 )
 COMMANDS: "tuple[Command[Ogcode], ...]" = (
+    Command("/context", "", "what the next request will hold, part by part", _context, at_rest=True),
     *SAID,
     Command("/diff", "", "what ogcode's tools changed in this session", _diff),
     Command("/copy", "[N]", "copy the last answer, or the Nth last, as it was written", _copy),

@@ -197,7 +197,8 @@ class MemoryScreen(Screen[None]):
     def _read_again(self) -> None:
         """Read what is shown once more: it may be another text by now, or gone."""
         page, overview = self._panes.page, self._overview
-        there = {key_of(item): item for item in (*overview.notes, *overview.facts, *overview.rules)}
+        listed: tuple[Item, ...] = (*overview.notes, *overview.facts, *overview.rules)
+        there = {key_of(item): item for item in listed}
         if page.item and (found := there.get(key_of(page.item))):
             self._read(found)
         elif page.item and not isinstance(page.item, Spoiled) and not overview.left:
