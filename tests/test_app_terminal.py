@@ -12,6 +12,8 @@ import pytest
 from stage_cli import Place, new_place
 from terminals import FRAME, LIVE, Terminal, ogcode, played, sleeping, stuck
 
+from ogcode.tui.screen.driver import Canvas
+
 TESTS = Path(__file__).parent
 HOSTILE = (
     "a \x1b]52;c;cGF3bmVk\x07 b \x1b]52;c;cGF3bmVk\x1b\\ c",
@@ -191,8 +193,9 @@ def test_no_sequence_of_others_reaches_the_terminal(tmp_path: Path) -> None:
     assert sent == []
 
 
-def test_a_turn_whose_terminal_is_closed_is_recorded(place: Place) -> None:
-    played(place, [{"role": "agent", "replies": [{"text": "one two three " * 20, "delay": 0.2}]}])
+@pytest.mark.parametrize("delay", [0.2, 0.002], ids=["slowly", "in a flood"])
+def test_a_turn_whose_terminal_is_closed_is_recorded_and_the_app_ends(place: Place, delay: float) -> None:
+    played(place, [{"role": "agent", "replies": [{"text": "one two three\n\n" * round(60 / delay), "delay": delay}]}])
     terminal = ogcode(place, "go on")
     terminal.sees("one two")
     os.close(terminal.child.child_fd)
@@ -205,6 +208,22 @@ def test_a_turn_whose_terminal_is_closed_is_recorded(place: Place) -> None:
     assert '"outcome": "interrupted"' in transcript.read_text("utf-8")
     assert [*(store / "spool").glob("*.json"), *(store / "memory").glob("*.md")]
     os.waitpid(terminal.pid, 0)
+
+
+def test_what_is_drawn_on_a_terminal_that_is_gone_goes_nowhere_and_is_told_once_as_a_hangup() -> None:
+    heard = list[int]()
+    before = signal.signal(signal.SIGHUP, lambda number, _: heard.append(number))
+    there, here = os.openpty()
+    try:
+        canvas = Canvas(os.fdopen(here, "wb", closefd=False), "utf-8")
+        os.close(there)
+        for _ in range(100):
+            canvas.write("a line\n" * 2_000)
+            canvas.flush()
+        assert heard == [signal.SIGHUP]
+    finally:
+        os.close(here)
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_escape_ends_a_command_that_hangs(place: Place) -> None:

@@ -171,13 +171,14 @@ def test_in_a_folder_that_is_not_trusted_no_line_is_asked_for(here: Here) -> Non
         ("true", ""),
         ("echo one; echo two", "one"),
         ("yes", "y"),
+        ("setsid sleep 3 & echo left behind", "left behind"),
         ("exec 0<&-; printf 'no end'", "no end"),
     ],
 )
 async def test_a_command_gives_its_first_line_or_is_ended(tmp_path: Path, command: str, said: str) -> None:
-    seconds = 0.05 if "sleep" in command else 30
+    seconds = 0.05 if command.startswith("sleep") else 30
     asking = own_line(command, {"x": "y" * 50_000}, environ={"PATH": "/usr/bin:/bin"}, folder=tmp_path, seconds=seconds)
-    if "exit" in command or "sleep" in command:
+    if command.startswith(("exit", "sleep")):
         with pytest.raises(NotDone, match=said):
             await asking
     else:

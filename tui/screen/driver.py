@@ -19,11 +19,37 @@ from ogcode.tui.screen.inline import to_top
 from ogcode.tui.screen.parser import read_quickly
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.app import App
     from textual.message import Message
 
 _MOST = 1_000_000
 """Bytes of a log after which it begins anew."""
+
+
+class Canvas(io.TextIOWrapper):
+    """What is drawn on; once the terminal is gone, that is told as a hangup and the rest goes nowhere.
+
+    Textual writes in a thread behind a short queue: were it to die of an error, the app would wait for it for ever.
+    """
+
+    _gone = False
+
+    def write(self, text: str) -> int:
+        return len(text) if self._gone else self._done(lambda: super(Canvas, self).write(text))
+
+    def flush(self) -> None:
+        if not self._gone:
+            self._done(super().flush)
+
+    def _done(self, work: "Callable[[], int | None]") -> int:
+        try:
+            return work() or 0
+        except OSError:
+            self._gone = True
+            os.kill(os.getpid(), signal.SIGHUP)
+            return 0
 
 
 class TerminalDriver(LinuxDriver):
@@ -45,9 +71,7 @@ class TerminalDriver(LinuxDriver):
         self._kept = dict[int, int]()
         """What 1 and 2 were."""
         self._terminal = os.dup(1)
-        self._file = io.TextIOWrapper(
-            os.fdopen(self._terminal, "wb", closefd=False), "utf-8", errors="replace", write_through=False
-        )
+        self._file = Canvas(os.fdopen(self._terminal, "wb", closefd=False), "utf-8", errors="replace")
 
     def start_application_mode(self) -> None:
         self._turn_away()
