@@ -14,6 +14,7 @@ from remembered import GOOD, START, a_job, a_memory, note_files, scribe, spool, 
 from stage import SIZE, screen_text, until
 from stage_cli import NOTE, OGCODE, model_of, new_place, playing, role_of
 
+from ogcode.agent.durable import make_folder
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.permissions import Rules
 from ogcode.agent.turn import Limits
@@ -60,22 +61,21 @@ def test_an_app_that_is_left_alone_for_an_hour_asks_its_model_nothing(tmp_path: 
 
     async def play() -> None:
         desk = Conversation(here, model, Choice(), mode="ask", rules=Rules(), limits=Limits(), memory="read")
-        looked = 0
-
-        def clock() -> float:
-            nonlocal looked
-            looked += 1
-            return asyncio.get_running_loop().time()
-
-        app = Ogcode(desk, first_prompt="", clock=clock)
+        app = Ogcode(desk, first_prompt="", clock=lambda: asyncio.get_running_loop().time())
         async with app.run_test(size=SIZE) as pilot:
             app.query_one(Prompt).put("go")
             await pilot.press("enter")
             await until(pilot, lambda: "It is done." in screen_text(app) and desk.turns == 1)
-            began, before = asyncio.get_running_loop().time(), looked
-            await asyncio.sleep(HOUR)
+            began = asyncio.get_running_loop().time()
+            await asyncio.sleep(HOUR / 2)
+            assert "memory 0" in screen_text(app)
+            make_folder(here.root.memory)
+            (here.root.memory / "2026-01-02T000000Z--deadbeef--a-note-of-another-session.md").write_text(
+                "# A note\n", "utf-8"
+            )
+            await asyncio.sleep(HOUR / 2)
             assert asyncio.get_running_loop().time() - began >= HOUR
-            assert looked > before  # it was awake all the while
+            assert "memory 1" in screen_text(app)  # it was awake all the while
 
     run_skipping(play())
     assert len(model.asked) == 1

@@ -117,6 +117,7 @@ def test_once_trusted_they_are_recalled_with_their_origin_and_can_not_pass_for_a
     recalled = [message["content"] for message in of_role(server, "agent")[-1]["messages"] if message["role"] == "tool"]
     assert WORD not in recalled[0]  # nobody else's note is a turn of this conversation
     assert "is foreign: " in recalled[1]
+    place.run("memory", "wait", "20")  # a turn that is cited from the spool may have its note a moment later
     found = json.loads(place.run("recall", WORD, "--json", **model_of(server)).stdout)
     assert found["answer"].startswith("It is so [[")
     assert [each["origin"] for each in found["citations"]] == ["foreign"]
