@@ -26,6 +26,9 @@ from remembered import (
 
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.index.conversations import Conversation
+from ogcode.agent.index.listing import listed
+from ogcode.agent.index.refresh import create, refresh
+from ogcode.agent.model import Overloaded
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.root import find_root
 
@@ -230,3 +233,22 @@ def test_a_turn_is_found_at_every_moment_of_becoming_a_note(tmp_path: Path) -> N
             seen.add(len(notes(memory).find(f"ZEBRA{number}")))
         writer.join()
         assert seen == {1}, job.id
+
+
+@pytest.mark.parametrize("said", [GOOD, Overloaded("too busy")], ids=["written", "to be bettered"])
+@pytest.mark.parametrize("known", [False, True], ids=["afresh", "behind another's refresh"])
+async def test_a_turn_that_gets_its_note_between_listing_and_reading_is_not_missed(
+    tmp_path: Path, said: str | Overloaded, known: bool
+) -> None:
+    memory = a_memory(tmp_path)
+    spool(memory, a_job())
+    before = listed(memory.root)
+    await scribe(memory, ScriptedModel(*[said] * 3)).run()
+    assert bool(listed(memory.root).keys() & before.keys()) is isinstance(said, Overloaded)
+    connection = sqlite3.connect(":memory:")
+    create(connection)
+    for files in (listed(memory.root), before) if known else (before,):
+        refresh(connection, memory.root.store, files, memory.manifest, memory.seal)
+    [note] = note_files(memory)
+    seen = connection.execute("select path, pending from notes where pending < 2").fetchall()
+    assert seen == [(f"memory/{note.name}", 0)]

@@ -1,8 +1,6 @@
 """Undo, redo and rewind as a person asks for them: in the app's conversation and from the shell."""
 
-import asyncio
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -157,9 +155,6 @@ async def test_a_fork_from_which_all_is_rewound_goes_on_from_where_it_began(here
     forked.put_back("/rewind", "4")
     await say(forked, "go on")
     assert ("NO-CHANGE" in opening(model), "FORKED" in opening(model)) == (True, False)
-    deadline = time.monotonic() + 20
-    while list(here.root.spool.glob("[!.]*.json")) and time.monotonic() < deadline:
-        await asyncio.sleep(0.05)  # the scribe of these turns is at work
     assert recalled(here, desk) == [1, 2, 3]
 
 

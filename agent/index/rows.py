@@ -74,6 +74,9 @@ def row_of(store: str, path: str, stamp: Stamp, claims: Claims, seal: Seal) -> R
         note = parse_note(path, content)
         return _row(note, path, stamp, digest, claims.origin(note.id, digest), WRITTEN)
     job, mark = open_job(Path(path).stem, content)
+    if isinstance(job, Job) and job.upgrade and _changed(f"{store}/{path}", stamp):
+        # It waited when it was listed; its note may have come since, and is in no list then.
+        return _note_of(store, job.id, claims, seal)
     if not isinstance(job, Job) or job.upgrade:
         nothing = Note(Path(path).stem, "", "", malformed=str(job) if not isinstance(job, Job) else "")
         return _row(nothing, path, stamp, digest, "foreign", HIDDEN)
@@ -95,6 +98,13 @@ def _read(path: str, size: int) -> bytes:
         return content
     finally:
         os.close(descriptor)
+
+
+def _changed(path: str, stamp: Stamp) -> bool:
+    try:
+        return stamp_of(os.lstat(path)) != stamp
+    except OSError:
+        return True
 
 
 def _note_of(store: str, turn: str, claims: Claims, seal: Seal) -> Row | None:
