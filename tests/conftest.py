@@ -8,12 +8,17 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import fake_server in importlib mode
 
 from fake_server import FakeServer, Script
+
+if TYPE_CHECKING:
+    from saying import Say
+    from stage_cli import Place
 
 
 def pytest_configure() -> None:
@@ -66,3 +71,22 @@ def fast() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="ogcode-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture(autouse=True)
+def mask_of_its_own() -> Iterator[None]:
+    """Give the process its umask back: the command sets one, and a test may run it right here."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    yield
+    os.umask(mask)
+
+
+@pytest.fixture
+def say(place: "Place", monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> "Say":
+    """The command line in a repository that is trusted."""
+    from saying import say_in
+
+    told = say_in(place, monkeypatch, capfd)
+    told("memory", "facts", "--trust")
+    return told

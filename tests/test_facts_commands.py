@@ -20,13 +20,6 @@ def place(tmp_path: Path) -> Place:
     return new_place(tmp_path)
 
 
-@pytest.fixture
-def say(place: Place, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Say:
-    told = say_in(place, monkeypatch, capfd)
-    told("memory", "facts", "--trust")
-    return told
-
-
 def ids(told: Told) -> list[str]:
     return [str(row["id"]) for row in told.rows]
 

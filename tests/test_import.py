@@ -53,13 +53,6 @@ def place(tmp_path: Path) -> Place:
     return new_place(tmp_path)
 
 
-@pytest.fixture
-def say(place: Place, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Say:
-    told = say_in(place, monkeypatch, capfd)
-    told("memory", "facts", "--trust")
-    return told
-
-
 def facts(place: Place) -> list[Fact]:
     return list(listed(look(place.folder, place.home, trust=False)))
 

@@ -1,7 +1,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from fake_server import Body, Fail, Reply, Say
 from hostile import WORD, everything_in, trap
 from remembered import GOOD, SESSION, START, a_job, by_hand, note_files, scribe, spool, waiting, write_note
+from saying import Told, say_in
 from stage_cli import OGCODE, Place, Serve, model_of, new_place
 
 from ogcode.agent.index.cache import Memory
@@ -19,23 +19,11 @@ from ogcode.agent.prompt import Previous
 from ogcode.agent.root import find_root
 from ogcode.agent.transcript import Transcript
 from ogcode.agent.turn import Turn
-from ogcode.tui.entry import run
 
 OTHER = "5e551047" + "0" * 24
 FIRST, SECOND = "2026-09-12T091512Z--3f8c21aa", "2026-09-12T091612Z--5e551047"
 FOREIGN = "2026-09-12T091403Z--3f8c21aa"
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1z2A"
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def rows(self) -> list[dict[str, object]]:
-        return [json.loads(line) for line in self.out.splitlines()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +42,8 @@ class Stage:
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Stage:
     place = new_place(tmp_path)
-    for name in [name for name in os.environ if name not in ("PATH", "TMPDIR")]:
-        monkeypatch.delenv(name)
-    for name, value in place.environ.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(place.folder)
-    monkeypatch.setattr(sys, "stdin", open(os.devnull))  # noqa: SIM115, PTH123
     memory = Memory.of(find_root(place.folder, tmp_path), place.home)
-
-    def say(*words: str) -> Told:
-        code = run(words)
-        out, err = capfd.readouterr()
-        return Told(code, out, err)
-
-    return Stage(place, memory, say)
+    return Stage(place, memory, say_in(place, monkeypatch, capfd))
 
 
 @pytest.fixture

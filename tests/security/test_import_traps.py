@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from knowing import facts_of, look
-from saying import Say, say_in
+from saying import Say
 from stage_cli import Place, new_place
 
 from ogcode.tui.exchange.openworker import MOST
@@ -21,13 +21,6 @@ TABLE = "create table memories (id integer primary key, scope text, content, cre
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return new_place(tmp_path)
-
-
-@pytest.fixture
-def say(place: Place, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Say:
-    told = say_in(place, monkeypatch, capfd)
-    told("memory", "facts", "--trust")
-    return told
 
 
 def database(path: Path, *statements: str) -> Path:
