@@ -29,6 +29,9 @@ PATIENCE = 10.0
 Stamps = dict[str, int]
 """The names in the spool and when each was written, in nanoseconds."""
 
+_told = list[int]()
+"""The signals that told this process to end."""
+
 
 def main() -> int:
     """Run as `python -P -E -m ogcode.scribe ROOT TOP HOME`."""
@@ -63,6 +66,8 @@ def _work(root: Root, home: Path, linger: float, lock: Lock) -> Stamps:
     due = float("inf")
     quiet_since = time.monotonic()
     while True:
+        if _told:
+            sys.exit(128 + _told[0])
         stamps = _spooled(root)
         if seen is not None and not lock.stands:  # its folder was removed: another scribe sees to what comes now
             return seen
@@ -225,6 +230,7 @@ def _trusted(root: Root, home: Path) -> bool:
 
 def _leave(number: int, _: object) -> NoReturn:
     """End at once, but tidily: the turns that wait stay in the spool."""
+    _told.append(number)  # raised in a finaliser, an exit is ignored: it is looked for again before each rest
     sys.exit(128 + number)
 
 

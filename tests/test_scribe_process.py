@@ -247,6 +247,38 @@ def test_a_scribe_that_is_told_to_end_while_its_model_says_nothing_leaves_the_tu
     assert Lock.take(memory.root.locks / "scribe")
 
 
+TOLD_IN_A_FINALISER = """
+import gc, os, signal, sys
+from ogcode.scribe.__main__ import main
+
+def tell(phase, info):
+    if callable(signal.getsignal(signal.SIGTERM)):
+        gc.callbacks.remove(tell)
+        os.kill(os.getpid(), signal.SIGTERM)
+        sum(range(1000))  # the signal is heard here, where nothing that is raised goes anywhere
+
+gc.callbacks.append(tell)
+sys.argv[0] = "scribe"
+sys.exit(main())
+"""
+
+
+def test_a_scribe_that_is_told_to_end_where_python_ignores_what_is_raised_ends_all_the_same(memory: Memory) -> None:
+    turns(memory, 1)
+    play(memory, text=GOOD)
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", TOLD_IN_A_FINALISER, *map(str, (memory.root.path, memory.root.top, memory.home))],
+        env={"PATH": os.environ["PATH"], "OGCODE_SCRIBE_LINGER": "600"},
+        stderr=subprocess.PIPE,
+    )
+    try:
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 143
+    assert b"SystemExit: 143" in said  # it was ignored there
+
+
 def kill_often(memory: Memory, times: int, seed: int) -> tuple[list[str], int]:
     """Kill the scribe at random moments while turns come in; give the jobs, and how many kills met it alive."""
     chance = random.Random(seed)
