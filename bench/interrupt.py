@@ -54,7 +54,7 @@ def run(ogcode: str, kind: str, folder: Path) -> float:
 
 
 def main() -> None:
-    ogcode, runs = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    ogcode, runs = str(Path(sys.argv[1]).absolute()), int(sys.argv[2]) if len(sys.argv) > 2 else 20
     for kind in HANGS:
         taken = list[float]()
         for _ in range(runs):

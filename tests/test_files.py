@@ -539,6 +539,44 @@ async def test_of_several_replacements_none_is_made_where_one_fails(files: Files
     assert path.read_text() == "a = 1\nb = 2\n"
 
 
+async def test_a_replacement_that_is_given_twice_is_made_once(files: Files) -> None:
+    path = files.put("f", "return a - b\n")
+    same = {"old": "a - b", "new": "a + b"}
+    said = await files.call("edit", path="f", more=[same, same], all=True, **same)
+    assert said == "edited f: 1 line replaced at 1"
+    assert path.read_text() == "return a + b\n"
+
+
+async def test_of_several_replacements_one_that_is_there_already_is_to_be_left_out(files: Files) -> None:
+    path = files.put("f", "a = 1\nb = 2\n")
+    more = [{"old": "b = 1", "new": "b = 2"}]
+    message = await refused(files, "edit", path="f", old="a = 1", new="a = 2", more=more)
+    assert message.startswith("nothing was changed: replacement 2 of 2 fails: f already holds the new text, at line 2")
+    assert "leave that one out" in message
+    assert "this edit is done" not in message
+    assert path.read_text() == "a = 1\nb = 2\n"
+
+
+async def test_old_and_new_that_were_exchanged_are_told(files: Files) -> None:
+    files.put("f", "def add(a, b):\n    return a - b\n")
+    message = await refused(files, "edit", path="f", old="add(a, b): return a + b", new="add(a, b): return a - b")
+    assert message.startswith("f already holds the new text, at line 1, and not the old: this edit is done")
+    assert "you exchanged old and new" in message
+
+
+@pytest.mark.parametrize("content", ["1| def add(a, b):\n2|     return a + b\n", " 7| x\n 8| y"])
+async def test_lines_as_read_shows_them_are_not_written_over_a_file(files: Files, content: str) -> None:
+    path = files.put("f", "def add(a, b):\n    return a - b\n")
+    await files.call("read", path="f")
+    message = await refused(files, "write", path="f", content=content)
+    assert message.startswith("each line of content begins with a number, as read shows f")
+    assert path.read_text() == "def add(a, b):\n    return a - b\n"
+    await files.call("write", path="new", content=content)
+    await files.call("read", path="new")
+    await files.call("write", path="new", content="1| a\n2| b\n")
+    await files.call("write", path="f", content="1| a\n3| b\n")
+
+
 @pytest.mark.parametrize("more", ['[{"old": "b", "new": "B"}]', {"old": "b", "new": "B"}, [{"old": "b", "new": "B"}]])
 async def test_replacements_are_shown_and_made_alike_however_they_were_written(files: Files, more: object) -> None:
     path = files.put("f", "a\nb\n")

@@ -19,13 +19,17 @@ _ALIKE = ('"“”„‟″«»', "'‘’‚‛′`´", "-‐‑‒–—―−
 _FOLDED = {ord(char): group[0] for group in _ALIKE for char in group} | {ord("…"): "..."}
 _DOTS = r"(?:…|\.\.\.)"
 _CLASS = {char: f"[{re.escape(group)}]" for group in _ALIKE for char in group} | {"…": _DOTS, "...": _DOTS}
-_NUMBERED = re.compile(r"^ *\d+\| ?", re.MULTILINE)
+_NUMBERED = re.compile(r"^ *(\d+)\| ?", re.MULTILINE)
 _SHOWN = re.compile(r"<U\+([0-9A-F]{4,6})>")
 _LINE = re.compile(rf"[^\r\n]*{_NEWLINE}|[^\r\n]+")
 _WORD = re.compile(r"\w+|\.\.\.|.", re.DOTALL)
 _CHARACTER = re.compile(r"\.\.\.|.", re.DOTALL)
 _BLANK = " \t"
 _LONGEST = 10_000
+
+
+class AlreadyThere(ToolError):
+    """The new text is where the old one should be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,13 @@ class Replaced:
     places: int = 1
     rung: str = ""
     """What had to be overlooked; empty for an exact match."""
+
+
+def numbered(text: str) -> bool:
+    """Tell whether every line begins with its number, one after the other, as `read` shows them."""
+    found = [_NUMBERED.match(line) for line in text.splitlines()]
+    numbers = [int(each[1]) if each and len(each[1]) < 10 else 0 for each in found]
+    return bool(numbers) and numbers[0] > 0 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def replaced(text: str, old: str, new: str, *, every: bool, name: str) -> Replaced:
@@ -240,10 +251,7 @@ def _ambiguous(text: str, spots: list[tuple[int, int]], rung: str, name: str) ->
 
 def _missing(text: str, old: str, new: str, name: str) -> ToolError:
     if (line := _only_line(text, new)) and not _only_line(text, old):
-        return ToolError(
-            f"{name} already holds the new text, at line {line}, and not the old: this edit is done, "
-            "so go on with the next step; or else you exchanged old and new"
-        )
+        return AlreadyThere(f"{name} already holds the new text, at line {line}, and not the old")
     nearest = _nearest(lines(text), lines(old))
     if not nearest:
         return ToolError(f"old is not in {name}, nor anything like it; read the file first")

@@ -45,6 +45,8 @@ def planned_write(workspace: Workspace, path: str, content: str) -> Planned:
     there = Decoded("") if before is None else decode(before)
     if there is None:
         raise ToolError(f"{name} is not text ({kind(before or b'')}); remove it first if it is to be replaced")
+    if there.text and _is_shown(content) and not _is_shown(there.text):
+        raise ToolError(f"each line of content begins with a number, as read shows {name}: send the text without them")
     if newline(there.text) == "\r\n" and "\r" not in content and there.text.count("\n") == there.text.count("\r\n"):
         content = content.replace("\n", "\r\n")
     done = "created" if before is None else "wrote"
@@ -66,11 +68,12 @@ def planned_edit(workspace: Workspace, path: str, edits: Sequence[Replacement], 
         raise ToolError(f"{name} is not text ({kind(before)}); edit changes text files only")
     text, made = there.text, list["Replaced"]()
     for number, each in enumerate(edits, 1):
+        if each in edits[: number - 1] and each["old"] not in text:
+            continue  # it was given twice, and is made
         try:
             made.append(_replaced(text, each, every=every, name=name))
         except ToolError as error:
-            several = f"nothing was changed: replacement {number} of {len(edits)} fails: " if len(edits) > 1 else ""
-            raise ToolError(f"{several}{error}") from error
+            raise ToolError(_failed(error, number, len(edits))) from error
         text = made[-1].text
     after = _encoded(there, text, name)
     if after == before:
@@ -78,6 +81,23 @@ def planned_edit(workspace: Workspace, path: str, edits: Sequence[Replacement], 
             f"{name} already reads so at line {made[0].line}, nothing would change; go on with the next step"
         )
     return Planned(real, before, after, f"edited {name}: {_told(made)}")
+
+
+def _is_shown(text: str) -> bool:
+    from ogcode.agent.tools.ladder import numbered
+
+    return numbered(text)
+
+
+def _failed(error: ToolError, number: int, count: int) -> str:
+    from ogcode.agent.tools.ladder import AlreadyThere
+
+    there = isinstance(error, AlreadyThere)
+    if count == 1:
+        done = ": this edit is done, so go on with the next step; or else you exchanged old and new" if there else ""
+        return f"{error}{done}"
+    without = ": leave that one out and send the others again; or else you exchanged old and new" if there else ""
+    return f"nothing was changed: replacement {number} of {count} fails: {error}{without}"
 
 
 def _replaced(text: str, edit: Replacement, *, every: bool, name: str) -> "Replaced":
