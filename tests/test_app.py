@@ -696,7 +696,7 @@ def terminal(**more: str) -> "pexpect.spawn[str]":
     code = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
-from ogcode.tui.screen.app import run_app
+from ogcode.tui.screen.launch import run_app
 from stage import Stage, waiting
 sys.exit(run_app(Stage([waiting()])))
 """

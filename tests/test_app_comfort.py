@@ -246,15 +246,16 @@ async def test_somebody_who_looks_elsewhere_is_called_as_they_wish_and_nobody_el
         await going.wait()
 
     async with running(Stage([play, play], settings=settings)) as pilot:
-        written = heard(pilot.app, monkeypatch)
+        app, written = pilot.app, heard(pilot.app, monkeypatch)
+        assert isinstance(app, Ogcode)
         for away in (False, True):
             going.clear()
             await send(pilot, "go")
-            await until(pilot, lambda: getattr(pilot.app, "running", False))
+            await until(pilot, lambda: app.turns.running)
             pilot.app.post_message(AppBlur() if away else AppFocus())
             await pilot.pause()
             going.set()
-            await until(pilot, lambda: not getattr(pilot.app, "running", True))
+            await until(pilot, lambda: not app.turns.running)
         assert written == {"osc9": ["\x1b]9;ogcode: the turn is over (done)\a"], "off": []}[how]
 
 

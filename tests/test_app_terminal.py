@@ -46,7 +46,7 @@ def staged(tmp_path: Path, code: str) -> Terminal:
         from test_app_terminal import HOSTILE
         from ogcode.agent.events import *
         from ogcode.agent.turn import ToolCall
-        from ogcode.tui.screen.app import run_app
+        from ogcode.tui.screen.launch import run_app
     """
     program = textwrap.dedent(program) + textwrap.dedent(code)
     return Terminal(

@@ -10,6 +10,7 @@ from test_app import draft, running, send
 from ogcode.agent.events import Answered, Nested, ReasoningDelta, TextDelta, ToolFinished, ToolStarted, Warned
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import ToolCall, Usage
+from ogcode.tui.screen.app import Ogcode
 from ogcode.tui.screen.live import LONG, LiveAnswer, settled
 from ogcode.tui.screen.markdown import Answer
 from ogcode.tui.screen.transcript import Transcript
@@ -161,4 +162,5 @@ async def test_a_desk_that_cannot_be_opened_ends_the_app() -> None:
 
     async with running(Stage(opening=opening)) as pilot:
         await until(pilot, lambda: pilot.app.return_code == 1 or not pilot.app.is_running)
-        assert str(getattr(pilot.app, "failure", "")) == "ollama is not running; start it"
+        assert isinstance(pilot.app, Ogcode)
+        assert str(pilot.app.opening.failure) == "ollama is not running; start it"

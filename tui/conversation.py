@@ -1,22 +1,18 @@
 """The desk that the app works at: one conversation in one folder, and everything it can ask for."""
 
-import contextlib
-import os
-import signal
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ogcode.agent.config import ConfigBroken
-from ogcode.agent.events import Answered, Emit, Event, Nested, SummedUp, ToolStarted, TurnFinished, Warned
+from ogcode.agent.events import Emit, Event, ToolStarted, TurnFinished, Warned
 from ogcode.agent.kept import keep_rule
 from ogcode.agent.memory.switch import MEANS, MemorySwitch
 from ogcode.agent.model import Model
 from ogcode.agent.permissions import Ask, Denial, Mode, Rules
 from ogcode.agent.tools.preview import DOOMED
-from ogcode.agent.turn import Limits, ToolCall, Turn, Usage, Verdict
+from ogcode.agent.turn import Limits, ToolCall, Turn, Verdict
 from ogcode.tui.arguments import MODES
 from ogcode.tui.choice import Choice
 from ogcode.tui.desk import ModelLine, Status
@@ -24,16 +20,15 @@ from ogcode.tui.place import Here, branch_at
 from ogcode.tui.prompting import Prompting
 from ogcode.tui.remembering import Remembering
 from ogcode.tui.rights import Rights
+from ogcode.tui.scribes import Scribes
 from ogcode.tui.settings import Settings
 from ogcode.tui.showing import Showing
+from ogcode.tui.tally import Names, Tally
 from ogcode.tui.work import Work
 
 if TYPE_CHECKING:
     from ogcode.tui.memory.desk import MemoryDesk
     from ogcode.tui.sessions_desk import SessionsDesk
-
-LINGER = 30.0
-"""Seconds that the scribe waits for the next turn while the app is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +61,10 @@ class Conversation:
         self._mode: Mode = mode
         self._rules = rules
         self._limits = limits
-        self._turn = Usage()
-        """What the turn has used that runs or was the last."""
-        self._replay = 0
-        self._used = 0
-        """Tokens of the last request and its answer."""
-        self._running = Usage()
-        """Of the turn that runs: the session counts it when it has ended."""
-        self._scribes = list[int]()
-        self._memory_names = _Names()
-        self._spool_names = _Names()
+        self._tally = Tally()
+        self._scribes = Scribes(here)
+        self._notes = Names(here.root.memory)
+        self._spooled = Names(here.root.spool)
         self.prompt = Prompting(
             here, lambda: self._memory if self._later else self._opened.memory, lambda: self._opened
         )
@@ -85,7 +74,7 @@ class Conversation:
             lambda: self._opened, lambda: self._mode, lambda: self._rules, self._without, self.work.preview
         )
         self.settings = Settings(here, lambda: self._opened, self.status)
-        self.showing = Showing(lambda: self._opened, lambda: (self._turn, self._replay))
+        self.showing = Showing(lambda: self._opened, lambda: (self._tally.turn, self._tally.replay))
         self._later = model if isinstance(model, Later) else None
         """Until it is opened."""
         if not isinstance(model, Later):
@@ -117,22 +106,16 @@ class Conversation:
 
     async def ask(self, text: str, *, emit: Emit, approve: Ask) -> Turn:
         note = ""
-        self._turn, self._replay = Usage(), 0
+        self._tally.begin()
 
         def watch(event: Event) -> None:
             nonlocal note
-            if isinstance(event, Answered):
-                self._used = event.usage.tokens
+            self._tally.add(event)
             match event:
-                case Answered(_, _, usage) | Nested(_, Answered(_, _, usage)) | SummedUp(_, usage):
-                    self._running += usage
-                    self._turn = self._running
                 case ToolStarted(call):
                     self.work.began(call)
                 case TurnFinished(turn, note):
-                    self._running = Usage()
                     self.showing.said(turn.answer)
-                    self._replay = event.with_replay
             emit(event)
 
         async def worth_asking(call: ToolCall, why: str) -> Verdict:
@@ -176,22 +159,23 @@ class Conversation:
         finally:
             self.prompt.steering()  # what was not taken up is the next message
             if note and self._opened.memory == "on":
-                self._start_scribe()
+                self._scribes.start()
 
     def status(self) -> Status:
-        spooled = self._spool_names.of(self._here.root.spool)  # first: a turn leaves it once its note is there
-        notes = self._memory_names.of(self._here.root.memory)
+        spooled = self._spooled.now()  # first: a turn leaves it once its note is there
+        notes = self._notes.now()
         if self._later:
-            spent, model, window, memory = self._running, self._later.name, 0, self._memory
+            spent, model, window, memory = self._tally.running, self._later.name, 0, self._memory
             sandbox = ""
         else:
-            spent, model, window = self._opened.session.usage + self._running, self._model.name, self._model.window
+            spent = self._opened.session.usage + self._tally.running
+            model, window = self._model.name, self._model.window
             memory, sandbox = self._opened.memory, self._opened.boundary.told
         return Status(
             model=model,
             mode=self._mode,
-            turn_tokens=self._turn.tokens,
-            replay_tokens=self._replay,
+            turn_tokens=self._tally.turn.tokens,
+            replay_tokens=self._tally.replay,
             window=window,
             session_tokens=spent.tokens,
             cost=spent.cost,
@@ -201,7 +185,7 @@ class Conversation:
             scripted=model.startswith("scripted/"),
             trusted=self._here.trusted,
             memory=memory,
-            used_tokens=self._used,
+            used_tokens=self._tally.used,
             sandbox=sandbox,
             own=self.settings.line,
         )
@@ -232,9 +216,9 @@ class Conversation:
     def use_memory(self, switch: MemorySwitch) -> str:
         notices = self._opened.switch(switch)
         if self._opened.memory != "on":
-            self._stop_scribes()
-        elif self._spool_names.of(self._here.root.spool):
-            self._start_scribe()
+            self._scribes.stop()
+        elif self._spooled.now():
+            self._scribes.start()
         said = f"memory is {self._opened.memory} from the next turn on: {MEANS[self._opened.memory]}"
         return "; ".join([*notices, said])
 
@@ -253,7 +237,7 @@ class Conversation:
         self._opened = open_session(self._here, self._model, choice, memory=memory, librarian=self._librarian)
         before.close()
         self.prompt.forget()
-        self._turn, self._replay, self._used = Usage(), 0, 0
+        self._tally.forget()
 
     @cached_property
     def sessions(self) -> "SessionsDesk":
@@ -271,7 +255,7 @@ class Conversation:
         async def librarian() -> Model:
             return self._librarian or self._model
 
-        return Keeper(self._here, librarian=librarian, scribe=self._start_scribe, switch=switch)
+        return Keeper(self._here, librarian=librarian, scribe=self._scribes.start, switch=switch)
 
     def earlier(self) -> Sequence[tuple[str, str]]:
         past = self._opened.past
@@ -286,42 +270,3 @@ class Conversation:
             self.memory.close()
         if not self._later:
             self._opened.close()
-
-    def _start_scribe(self) -> None:
-        self._bury_scribes()
-        from ogcode.tui.wiring import start_scribe
-
-        with contextlib.suppress(OSError):  # the turn is safe in the spool: the next start will do it
-            self._scribes.append(start_scribe(self._here, linger=LINGER))
-
-    def _stop_scribes(self) -> None:
-        """End the scribes that were started here; what they had not written yet waits in the spool."""
-        self._bury_scribes()
-        for process in self._scribes:
-            os.kill(process, signal.SIGTERM)  # not reaped yet: the number is no other's
-
-    def _bury_scribes(self) -> None:
-        for process in self._scribes.copy():
-            with contextlib.suppress(ChildProcessError):
-                if os.waitpid(process, os.WNOHANG)[0] == 0:
-                    continue
-            self._scribes.remove(process)
-
-
-class _Names:
-    """The ids that a folder's files bear, listed again only where the folder has changed."""
-
-    def __init__(self) -> None:
-        self._stamp = -1
-        self._names = frozenset[str]()
-
-    def of(self, folder: Path) -> frozenset[str]:
-        try:
-            stamp = folder.stat().st_mtime_ns
-            if stamp != self._stamp:
-                found = (entry.name for entry in os.scandir(folder) if entry.name.endswith((".md", ".json")))
-                self._names = frozenset("--".join(Path(name).stem.split("--")[:2]) for name in found if name[0] != ".")
-                self._stamp = stamp
-        except OSError:
-            return frozenset()
-        return self._names

@@ -59,7 +59,7 @@ def _run(given: Arguments, here: Here, frame: FirstFrame | None) -> int:
     try:
         first = "/resume" if given.picks else given.prompt or ""
         if frame:
-            from ogcode.tui.screen.app import run_app
+            from ogcode.tui.screen.launch import run_app
 
             code = run_app(
                 desk, first_prompt=first, frame=frame, log=here.home / "logs" / "app.log", inline=given.inline

@@ -113,10 +113,10 @@ async def test_a_clock_that_jumps_a_day_ends_no_turn_and_answers_no_question() -
             await pilot.press("x")
             await sees(pilot, "> x")
             await pilot.press("backspace")
-            assert app.running
+            assert app.turns.running
             assert "-" not in screen_text(app).partition("Esc")[0].splitlines()[-1]
         await pilot.press("escape")
-        await until(pilot, lambda: not app.running)
+        await until(pilot, lambda: not app.turns.running)
     assert [turn.outcome for turn in stage.ended] == ["interrupted"]
 
 

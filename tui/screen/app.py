@@ -1,66 +1,44 @@
 """The Textual app: a transcript, a prompt, and the keys that fingers know."""
 
-import asyncio
-import gc
 import sys
 import time
 import traceback
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
-from functools import partial
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any, ClassVar
 
 from textual import on, work
-from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.driver import Driver
 from textual.events import Key
-from textual.keys import Keys
 from textual.widgets import Static
-from textual.worker import Worker
 
-from ogcode.agent.events import (
-    Answered,
-    Event,
-    Nested,
-    ReasoningDelta,
-    Retrying,
-    Steered,
-    SummedUp,
-    TextDelta,
-    ToolFinished,
-    ToolStarted,
-    TurnFinished,
-    Waiting,
-)
 from ogcode.agent.model import ModelError
-from ogcode.agent.turn import Outcome, ToolCall, Verdict
+from ogcode.agent.turn import ToolCall, Verdict
 from ogcode.tui.desk import Desk
-from ogcode.tui.first_frame import TITLE, FirstFrame
 from ogcode.tui.screen.actions.catalogue import named, nearest
 from ogcode.tui.screen.actions.command import parse
 from ogcode.tui.screen.actions.memory import show_memory
 from ogcode.tui.screen.approvals import Approvals
-from ogcode.tui.screen.asking import answer, show_unbelieved
+from ogcode.tui.screen.asking import show_unbelieved
 from ogcode.tui.screen.blocks.fold import Fold
 from ogcode.tui.screen.blocks.lines import flat
 from ogcode.tui.screen.blocks.recall import OpenNote
 from ogcode.tui.screen.card import Mistyped, Stopped
-from ogcode.tui.screen.driver import driver_of
-from ogcode.tui.screen.frames import Frames
 from ogcode.tui.screen.inline import Inline
+from ogcode.tui.screen.opening import Opening
 from ogcode.tui.screen.own_line import OwnLine
 from ogcode.tui.screen.parser import Background
 from ogcode.tui.screen.prompt import Prompt
 from ogcode.tui.screen.status import Activity, StatusLine
-from ogcode.tui.screen.steps import follow_steps, turn_steps
+from ogcode.tui.screen.steps import turn_steps
 from ogcode.tui.screen.suggestions import Suggestions
 from ogcode.tui.screen.terminal import call_out, hear_signals
 from ogcode.tui.screen.themes import Themed
 from ogcode.tui.screen.transcript import Happened, Transcript, TurnOver
+from ogcode.tui.screen.turns import Turns
 from ogcode.tui.screen.writing.own import OwnCommands, is_own
 from ogcode.tui.screen.writing.queue import Queue
 
@@ -70,9 +48,6 @@ _EARLY = ("clear_or_leave", "leave_if_empty", "redraw", "page", "quit", "suspend
 _MODES = ("ask", "edit", "plan", "auto")
 _AGAIN = 2.0
 """Seconds within which a second Ctrl+C leaves."""
-
-_PATIENCE = 5.0
-"""Seconds that a turn has to be recorded when the app is to end."""
 
 
 class Ogcode(App[int]):
@@ -107,19 +82,10 @@ class Ogcode(App[int]):
         self.themed = Themed(self)
         self.themed.wear(desk.settings.theme)
         self.desk = desk
-        self.failure: Exception | None = None
-        """Why the app could not go on."""
-        self._is_open = False
-        """The desk is open."""
-        self._held = list[Prompt.Sent]()
-        """What was sent before that."""
-        self._first_prompt = first_prompt
+        self.opening = Opening(self, first_prompt)
         self._clock = clock
         self._cycle = (*_MODES, "yolo") if desk.status().mode == "yolo" else _MODES
-        self._turn: Worker[None] | None = None
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._outcome: Outcome = "done"
+        self.turns = Turns(self)
         self.own = OwnCommands(self, desk.prompt)
         self._own_line = OwnLine(self)
         self._inline = Inline(self)
@@ -147,45 +113,11 @@ class Ogcode(App[int]):
 
     @work
     async def _open(self) -> None:
-        """Open the desk while the prompt is in use already."""
-        await self.transcript.say(TITLE)
-        try:
-            await self.desk.open()
-        except Exception as error:
-            self.failure = error
-            self.exit(1)
-            return
-        self._is_open = True
-        await self._begin()
-        held, self._held = self._held, []
-        self.queue.give_up()
-        for sent in held:
-            await self._sent(sent)
-        gc.enable()
-        if not self.is_headless:
-            gc.collect()
-            gc.freeze()  # what is there now stays: no collection need look at it again
-        self.themed.ask()
-        self.look()
+        await self.opening.run()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Before the desk is open, do only what needs none."""
-        return (self._is_open or action in _EARLY) and super().check_action(action, parameters)
-
-    async def _begin(self) -> None:
-        transcript = self.transcript
-        if earlier := self.desk.earlier():
-            await transcript.resume(earlier)
-            await transcript.say("earlier in this session")
-        for notice in (*self.desk.notices, *self.desk.settings.keys.faults):
-            await transcript.say(notice, "warning")
-        transcript.work = self.desk.work
-        self.desk.work.answer_with(partial(answer, self))
-        self._show_unbelieved()
-        if self._first_prompt and (command := parse(self._first_prompt)):
-            await self.command(self._first_prompt, *command)
-        elif self._first_prompt:
-            await self.send(self._first_prompt)
+        return (self.opening.over or action in _EARLY) and super().check_action(action, parameters)
 
     def on_key(self, event: Key) -> None:
         """Give the prompt the keys that come before it has the focus: what is typed early is not lost."""
@@ -193,11 +125,6 @@ class Ogcode(App[int]):
             event.stop()
             self.prompt.focus()
             self.prompt.post_message(Key(event.key, event.character))
-
-    @property
-    def running(self) -> bool:
-        """Whether a turn is under way."""
-        return self._turn is not None
 
     @property
     def transcript(self) -> Transcript:
@@ -220,10 +147,10 @@ class Ogcode(App[int]):
         return self.screen_stack[0].query_one(Approvals)
 
     @on(Prompt.Sent)
-    async def _sent(self, sent: Prompt.Sent) -> None:
-        if not self._is_open:
-            self._held.append(sent)
-            self.queue.add(sent.text)
+    async def sent(self, sent: Prompt.Sent) -> None:
+        """Do what was sent: a command, a command of the user's own, or a message."""
+        if not self.opening.over:
+            self.opening.hold(sent)
             return
         self.prompt.keep(sent.text)
         command = parse(sent.text)
@@ -233,7 +160,7 @@ class Ogcode(App[int]):
         self.desk.prompt.remember(sent.text)
         if is_own(sent.text):
             await self.own.run(sent.text)
-        elif self._turn is None:
+        elif not self.turns.running:
             await self.send(sent.text)
         elif sent.steers:
             self.desk.prompt.steer(sent.text)
@@ -243,8 +170,7 @@ class Ogcode(App[int]):
 
     @on(Prompt.TakenBack)
     def _take_back(self) -> None:
-        if self._held:
-            self._held.pop()
+        self.opening.take_back()
         self.prompt.put(self.queue.take_back())
 
     @on(Prompt.Asked)
@@ -256,68 +182,16 @@ class Ogcode(App[int]):
         await self.transcript.say(said.text, said.kind)
 
     async def send(self, text: str) -> None:
-        await self.transcript.ask(text)
-        self._outcome = "failed"
-        self.activity.begin()
-        self._idle.clear()
-        self._turn = self._run(text)
-
-    @work(exit_on_error=False)
-    async def _run(self, text: str) -> None:
-        failure, frames = "", Frames(self._hand_on)
-        try:
-            await self.desk.ask(text, emit=frames.add, approve=self._approve)
-        except ModelError as error:
-            failure = str(error)
-        except Exception as error:
-            failure = f"the turn failed in ogcode itself: {type(error).__name__}: {error}"
-        finally:
-            frames.flush()
-            self.transcript.post_message(TurnOver(failure))
-
-    def _hand_on(self, event: Event) -> None:
-        self.transcript.post_message(Happened(event))
+        await self.turns.begin(text)
 
     @on(Happened)
     def _follow(self, happened: Happened) -> None:
-        match happened.event:
-            case TextDelta():
-                self.activity.say("answering")
-                return
-            case ReasoningDelta() | Nested():
-                return
-            case SummedUp():
-                self.activity.say("working")
-            case Answered(_, _, usage):
-                self.activity.fill(usage.tokens, self.desk.status().window)
-            case ToolStarted(call):
-                self.activity.say(f"running {call.name}")
-            case ToolFinished():
-                self.activity.say("working")
-                self.call_later(follow_steps, self, happened.event)
-            case Retrying():
-                self.activity.say("waiting to try again")
-            case Waiting(reason):
-                self.activity.say(reason)
-            case Steered(text):
-                self.queue.taken(text)
-            case TurnFinished(turn):
-                self._outcome = turn.outcome
-        self.look()
+        self.turns.follow(happened.event)
 
     @on(TurnOver)
     async def _over(self) -> None:
-        self._turn = None
-        self._idle.set()
-        self.activity.end()
-        self._show_unbelieved()
-        if not self.app_focus:
-            call_out(self, self.desk.settings.notify, f"ogcode: the turn is over ({self._outcome})")
-        if self._outcome != "done" and (left := self.queue.give_up()):
-            self.prompt.put("\n\n".join(filter(None, [*left, self.prompt.whole])))
-        elif waiting := self.queue.next():
-            await self.send(waiting)
-        self.look()
+        self.show_unbelieved()
+        await self.turns.over()
 
     @on(Background)
     def _learn_background(self, told: Background) -> None:
@@ -328,7 +202,7 @@ class Ogcode(App[int]):
             self._inline.restart()
 
     def look(self) -> None:
-        if self.is_inline and not self.running:
+        if self.is_inline and not self.turns.running:
             self.call_after_refresh(self._inline.flush)
         self.show_status()
         self._own_line.look()
@@ -338,14 +212,15 @@ class Ogcode(App[int]):
             line.look()
 
     @work(exclusive=True, group="believe")
-    async def _show_unbelieved(self) -> None:
+    async def show_unbelieved(self) -> None:
+        """Show the files that nobody has accepted."""
         await show_unbelieved(self)
 
     @on(OpenNote)
     def _open_note(self, asked: OpenNote) -> None:
         show_memory(self, note=asked.note_id)
 
-    async def _approve(self, call: ToolCall, why: str) -> Verdict:
+    async def approve(self, call: ToolCall, why: str) -> Verdict:
         return await self.approvals.ask(call, self.desk.rights.asking(call, why))
 
     @on(Approvals.Changed)
@@ -353,7 +228,7 @@ class Ogcode(App[int]):
         """Give the prompt's place to the card that waits, or give it back."""
         waits = self.approvals.waits
         self.screen_stack[0].query_one("#entry").display = not waits
-        self.activity.display = self._turn is not None and not waits
+        self.activity.display = self.turns.running and not waits
         if waits and len(self.screen_stack) > 1:
             self.notify("a call waits for your answer; Esc goes to it", markup=False)
         if waits and not self.app_focus:
@@ -363,7 +238,7 @@ class Ogcode(App[int]):
 
     async def action_escape(self) -> None:
         """End what runs; where nothing does, a second Esc on an empty prompt goes the way back."""
-        idle = self._turn is None and not self.prompt.text
+        idle = not self.turns.running and not self.prompt.text
         now, before = self._clock(), self._escaped
         self._escaped = now if idle else float("-inf")
         if not idle:
@@ -379,12 +254,7 @@ class Ogcode(App[int]):
         """End the user's own command that runs, else the running turn."""
         if not self.own.stop():
             self.workers.cancel_group(self, "examine")
-            self._interrupt()
-
-    def _interrupt(self) -> None:
-        if self._turn is not None:
-            self.activity.say("interrupting")
-            self._turn.cancel()
+            self.turns.interrupt()
 
     @on(Mistyped)
     def _type(self, mistyped: Mistyped) -> None:
@@ -397,7 +267,7 @@ class Ogcode(App[int]):
             hint = f"did you mean {near}?" if near else "/help lists what there is"
             await self.transcript.say(f"there is no command {flat(name)}; {hint}", "warning")
             self.prompt.put(text)
-        elif command.at_rest and self.running:
+        elif command.at_rest and self.turns.running:
             await self.transcript.say(f"a turn is running; Esc interrupts it, then {command.name}", "warning")
         else:
             await command.run(self, argument)
@@ -502,34 +372,7 @@ class Ogcode(App[int]):
     async def leave(self, code: int) -> None:
         """End the turn, so that it is recorded, then the app."""
         self.own.stop()
-        self._interrupt()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), _PATIENCE)
+        await self.turns.end()
         if self.is_inline:
             await self._inline.flush()
         self.exit(code, return_code=code)
-
-
-def run_app(
-    desk: Desk,
-    *,
-    first_prompt: str = "",
-    frame: FirstFrame | None = None,
-    log: Path | None = None,
-    inline: bool = False,
-) -> int:
-    """Run the app to its end and give the exit code; stray prints go to `log`.
-
-    Raises:
-        Exception: what ended it before its time; the terminal is as it was.
-    """
-    if isinstance(ANSI_SEQUENCES_KEYS, dict):  # Textual reads Alt+Enter of older terminals as Enter
-        ANSI_SEQUENCES_KEYS["\x1b\r"] = (Keys.ControlJ,)
-    app = Ogcode(desk, first_prompt=first_prompt, driver=driver_of(frame, log, inline=inline))
-    try:
-        app.run()
-    finally:
-        desk.close()
-    if failure := app.failure or app._exception:
-        raise failure
-    return app.return_code or 0

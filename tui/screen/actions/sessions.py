@@ -39,7 +39,7 @@ async def _resume(app: "Ogcode", argument: str) -> None:
 
 
 async def _go_on(app: "Ogcode", session_id: str) -> None:
-    if app.running:
+    if app.turns.running:
         await app.transcript.say("a turn is running; Esc interrupts it, then /resume", "warning")
         return
     try:
