@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 
 from ogcode.agent.events import Emit, TextDelta
 from ogcode.agent.rules import Written
+from ogcode.agent.tool import ToolError
 from ogcode.agent.tools.ask_user import Alternative, Question
 from ogcode.agent.turn import ToolCall, Verdict
 from ogcode.tui.desk import Ask
@@ -216,23 +217,15 @@ async def test_escape_ends_the_turn_with_its_question() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "keys", "mode", "said"),
+    ("keys", "mode", "said"),
     [
-        ("plan", ("1",), "edit", "the user approves the plan; the mode is edit now"),
-        ("plan", ("2",), "ask", "the user approves the plan; the mode is ask now"),
-        (
-            "plan",
-            ("3", *"less", "enter"),
-            "plan",
-            "change it and present it again: less",
-        ),
-        ("auto", ("1",), "auto", "the user approves the plan; the mode is auto now"),
+        (("1",), "edit", "the user approves the plan; the mode is edit now"),
+        (("2",), "ask", "the user approves the plan; the mode is ask now"),
+        (("3", *"less", "enter"), "plan", "change it and present it again: less"),
     ],
 )
-async def test_a_plan_is_approved_with_the_mode_to_go_on_in(
-    start: str, keys: tuple[str, ...], mode: str, said: str
-) -> None:
-    clock, stage = Clock(), Stage(state=replace(STATUS, mode=start))
+async def test_a_plan_is_approved_with_the_mode_to_go_on_in(keys: tuple[str, ...], mode: str, said: str) -> None:
+    clock, stage = Clock(), Stage(state=replace(STATUS, mode="plan"))
     stage.plays.append(asking(stage, Question("", plan="# Plan\n\n1. Write **a.txt** [/]")))
     async with running(stage, clock) as pilot:
         await send(pilot, "go")
@@ -243,6 +236,23 @@ async def test_a_plan_is_approved_with_the_mode_to_go_on_in(
         await sees(pilot, NOTE)
         assert said in " ".join(screen_text(pilot.app).split())
         assert stage.state.mode == mode
+
+
+@pytest.mark.parametrize("mode", ["ask", "edit", "auto"])
+async def test_where_nothing_has_to_be_planned_no_plan_is_asked_about(mode: str) -> None:
+    stage = Stage(state=replace(STATUS, mode=mode))
+
+    async def play(emit: Emit, approve: Ask) -> None:
+        assert stage.work.person is not None
+        with pytest.raises(ToolError, match=f"the mode is {mode}: no plan has to be approved, carry it out"):
+            await stage.work.person(Question("", plan="fix it"))
+        await saying("carried out")(emit, approve)
+
+    stage.plays.append(play)
+    async with running(stage, Clock()) as pilot:
+        await send(pilot, "go")
+        await sees(pilot, "carried out")
+        assert not pilot.app.query(Card)
 
 
 async def test_facts_that_others_changed_are_shown_and_accepted_by_one_key() -> None:
@@ -311,7 +321,8 @@ HOSTILE = "[/] [b + [@click=app.quit]x[/] \x1b]52;c;cGF3bmVk\x07 \x9b31m a\u202e
 
 
 async def test_nothing_that_is_asked_is_markup_or_an_escape() -> None:
-    clock, stage = Clock(), Stage(shown=f"--- {HOSTILE}\n+++ {HOSTILE}\n@@ -1 +1 @@\n-{HOSTILE}\n+x")
+    planning = replace(STATUS, mode="plan")
+    clock, stage = Clock(), Stage(state=planning, shown=f"--- {HOSTILE}\n+++ {HOSTILE}\n@@ -1 +1 @@\n-{HOSTILE}\n+x")
     asked = Question(HOSTILE, (Alternative(HOSTILE, HOSTILE), Alternative("b")))
     stage.plays += [
         asking(stage, asked),

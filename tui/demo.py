@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from shutil import get_terminal_size
 from textwrap import wrap
 
 from ogcode.agent.clean import clean
@@ -15,6 +16,7 @@ from ogcode.agent.events import Event, Nested, ToolFinished, ToolStarted, TurnFi
 from ogcode.agent.models.scripted import ScriptFile
 from ogcode.agent.permissions import Rules
 from ogcode.agent.turn import Limits
+from ogcode.tui.calls import subject
 from ogcode.tui.earlier import Choice
 from ogcode.tui.headless import note_is_there
 from ogcode.tui.place import Here, look_around, utc_now
@@ -120,13 +122,13 @@ async def _turn(here: Here, opened: Opened, request: str) -> str:
         nonlocal note
         match event:
             case ToolStarted(call):
-                _say(f"  · {call.name} {' '.join(call.arguments.split())[:110]}")
+                _say(f"  · {call.name} {subject(call)[:110]}".rstrip())
             case ToolFinished(call, output) if call.name == "project_memory_recall":
-                _say("\n".join(f"      {line}" for line in wrap(output, 100)))
+                _say(f"      {' '.join(output.split())}")
             case ToolFinished(call, output, failed) if failed or call.name in ("bash", "edit"):
                 _say("\n".join(f"      {line[:150]}" for line in output.splitlines()[-5:] if line.strip()))
             case Nested(name, ToolStarted(call)):
-                _say(f"    {name}: {call.name}")
+                _say(f"    {name}: {call.name} {subject(call)}".rstrip())
             case Warned(text):
                 _say(f"  ! {text}")
             case TurnFinished(turn, note, replay):
@@ -177,5 +179,16 @@ def _make_repository(folder: Path) -> None:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"{clean(text, prose=True)}\n")
+    """Print it; on a terminal no line breaks in the middle of a word."""
+    shown = clean(text, prose=True)
+    if sys.stdout.isatty():
+        width = max(40, get_terminal_size().columns - 1)
+        shown = "\n".join(_wrapped(line, width) for line in shown.split("\n"))
+    sys.stdout.write(f"{shown}\n")
     sys.stdout.flush()
+
+
+def _wrapped(line: str, width: int) -> str:
+    indent = line[: len(line) - len(line.lstrip(" |"))]
+    parts = wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(parts) or line

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ogcode.agent.tool import ToolError
 from ogcode.agent.tools.ask_user import Alternative
 
 if TYPE_CHECKING:
@@ -13,8 +14,14 @@ _ASK = "ask", Alternative("yes, and each change is asked for", "mode ask")
 
 
 def ways_on(mode: str) -> Sequence[tuple[str, Alternative]]:
-    """Give the modes in which a plan can be carried out, each with what is said of it."""
-    return (_EDIT, _ASK) if mode == "plan" else ((mode, Alternative("yes", f"the mode stays {mode}")),)
+    """Give the modes in which a plan can be carried out, each with what is said of it.
+
+    Raises:
+        ToolError: the mode is not `plan`: models present what they were asked, or were told, as a plan, again and again.
+    """
+    if mode != "plan":
+        raise ToolError(f"the mode is {mode}: no plan has to be approved, carry it out; to let the user choose, ask")
+    return _EDIT, _ASK
 
 
 def approved(desk: "Desk", mode: str) -> str:

@@ -21,7 +21,8 @@ from ogcode.agent.events import (
     Waiting,
     Warned,
 )
-from ogcode.agent.turn import Usage
+from ogcode.agent.turn import ToolCall, Usage
+from ogcode.tui.calls import subject
 
 RECALLS = ("memory_recall", "project_memory_recall")
 
@@ -90,13 +91,13 @@ class Lines(Quiet):
     def event(self, event: Event) -> None:
         match event:
             case ToolStarted(call):
-                self._line(f"· {call.name} {' '.join(call.arguments.split())[:120]}")
+                self._line(f"· {self._told(call)}")
             case ToolFinished(call, output, True):
                 self._line(f"  {call.name}: {output.splitlines()[0][:160]}")
             case ToolFinished(call, output) if call.name in RECALLS:
                 self._line(f"  from {', '.join(dict.fromkeys(_LINK.findall(output))) or 'no note'}")
             case Nested(name, ToolStarted(call)):
-                self._line(f"  {name}: {call.name} {' '.join(call.arguments.split())[:120]}")
+                self._line(f"  {name}: {self._told(call)}")
             case Retrying():
                 self._line(f"  {event.words}")
             case Waiting(reason):
@@ -112,6 +113,10 @@ class Lines(Quiet):
         super().end(complaint, waiting)
         if waiting and self._more:
             self._line(f"  the note of this turn is being written: {waiting}; ogcode memory wait")
+
+    def _told(self, call: ToolCall) -> str:
+        arguments = " ".join(call.arguments.split()) if self._more else subject(call)
+        return f"{call.name} {arguments[:120]}".rstrip()
 
     def _add(self, event: Event) -> None:
         match event:
@@ -152,11 +157,11 @@ class Live(Quiet):
         match event:
             case ToolStarted(call):
                 self._steps += 1
-                self._doing = f"{call.name} {' '.join(call.arguments.split())[:200]}"
+                self._doing = f"{call.name} {subject(call)}".rstrip()
             case ToolFinished():
                 self._doing = ""
             case Nested(name, ToolStarted(call)):
-                self._doing = f"{name}: {call.name}"
+                self._doing = f"{name}: {call.name} {subject(call)}".rstrip()
             case Answered(_, _, usage) | Nested(_, Answered(_, _, usage)) | SummedUp(_, usage):
                 self._used += usage
             case Retrying():

@@ -33,10 +33,10 @@ NOT_FOR_CHAT = re.compile(r"embed|rerank|whisper|tts|moderation|image", re.IGNOR
 
 
 WAYS = """\
-  ogcode --model ollama/qwen3:8b    name one; also in OGCODE_MODEL, or as model = "…" in ~/.ogcode/config.toml
-  export ANTHROPIC_API_KEY=…        or OPENAI_API_KEY, GEMINI_API_KEY, and the other providers' own
+  ogcode --model ollama/qwen3:8b    name one; or in OGCODE_MODEL or config.toml
+  export ANTHROPIC_API_KEY=…        or OPENAI_API_KEY, GEMINI_API_KEY, …
   export OPENAI_BASE_URL=http://…   a server of your own: llama.cpp, vLLM, LM Studio
-  ollama pull qwen3:8b              a local model, with Ollama running (OLLAMA_HOST, if it is elsewhere)
+  ollama pull qwen3:8b              a local model; OLLAMA_HOST, if it is elsewhere
   ogcode demo                       see it work without any model"""
 
 

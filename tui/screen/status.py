@@ -46,7 +46,8 @@ def _parts(status: Status, mode: Part, untrusted: Part) -> Iterator[Part]:
     yield untrusted
     yield 5, _window(status)
     yield 4, Content(f"turn {short(status.turn_tokens)}" if status.turn_tokens else "")
-    yield 3, Content(f"replay would be {short(status.replay_tokens)}" if status.replay_tokens else "")
+    saved = status.replay_tokens > status.turn_tokens
+    yield 3, Content(f"replay would be {short(status.replay_tokens)}" if saved else "")
     yield 9, Content(f"session {short(status.session_tokens)}" if status.session_tokens > status.turn_tokens else "")
     yield 7, Content(f"${status.cost:.2f}" if status.cost is not None and status.cost >= _CENT else "")
     yield 2 if status.memory == "on" else 1, _memory(status)

@@ -41,7 +41,7 @@ class Ending(Line):
         parts = [
             f"{outcome}, /continue goes on" if goes_on else outcome,
             f"{short(turn.usage.tokens)} tokens",
-            f"replay would be {short(finished.with_replay)}" if finished.replay_tokens else "",
+            f"replay would be {short(finished.with_replay)}" if finished.with_replay > turn.usage.tokens else "",
             f"note {finished.note}" if finished.note else "",
         ]
         said = " · ".join(part for part in parts if part)
