@@ -39,7 +39,7 @@ async def asked_with(**arguments: str) -> Question:
         asked.append(question)
         return "a"
 
-    await ask_user_tool(person, ignore).function(**arguments)
+    await ask_user_tool(person, ignore, planning=True).function(**arguments)
     return asked[0]
 
 
@@ -97,6 +97,22 @@ async def test_what_the_user_answers_stays_in_the_turn_and_is_remembered_with_it
     assert [event.text for event in events if isinstance(event, Steered)] == [turn.steered[0]]
 
 
+async def test_a_question_is_put_to_the_user_once_a_turn(here: Here) -> None:
+    asked = list[str]()
+
+    async def person(question: Question) -> str:
+        asked.append(question.text)
+        return "SQLite"
+
+    again = call("ask_user", question="Which database?")
+    model = ScriptedModel(again, again, "done")
+    desk = begin(here, model)
+    desk.work.answer_with(person)
+    await desk.ask("set up storage", emit=ignore, approve=no)
+    assert asked == ["Which database?"]
+    assert model.asked[2][-1].content == "the user has answered this already: SQLite"
+
+
 async def test_without_a_person_the_tool_is_not_offered(here: Here) -> None:
     model = ScriptedModel(call("ask_user", question="?"), "done")
     events = list[Event]()
@@ -137,6 +153,8 @@ async def test_the_model_is_told_how_to_present_a_plan_in_plan_mode_only(here: H
     desk.work.answer_with(person)
     await desk.ask("do it", emit=ignore, approve=no)
     assert ("(Plan mode: " in model.asked[0][1].content) is told
+    offered = next(spec for spec in model.offered[0] if spec.name == "ask_user")
+    assert ("plan" in offered.parameters["properties"]) is told  # type: ignore[operator]  # an object of JSON
 
 
 async def test_a_mode_that_is_left_in_the_middle_of_a_turn_holds_from_the_next_call_on(here: Here) -> None:

@@ -22,7 +22,7 @@ from ogcode.agent.events import (
     Warned,
 )
 from ogcode.agent.turn import ToolCall, Usage
-from ogcode.tui.calls import subject
+from ogcode.tui.calls import LONGEST, subject
 
 RECALLS = ("memory_recall", "project_memory_recall")
 
@@ -93,7 +93,7 @@ class Lines(Quiet):
             case ToolStarted(call):
                 self._line(f"· {self._told(call)}")
             case ToolFinished(call, output, True):
-                self._line(f"  {call.name}: {output.splitlines()[0][:160]}")
+                self._line(f"  {call.name}: {cut(output.splitlines()[0], LONGEST)}")
             case ToolFinished(call, output) if call.name in RECALLS:
                 self._line(f"  from {', '.join(dict.fromkeys(_LINK.findall(output))) or 'no note'}")
             case Nested(name, ToolStarted(call)):

@@ -62,6 +62,8 @@ class Opened:
     notices: tuple[str, ...] = ()
     person: "AskPerson | None" = None
     """Whom the model can ask inside a turn."""
+    planning: bool = False
+    """The turn began in plan mode: its plan is to be approved."""
 
     @property
     def memory(self) -> MemorySwitch:
@@ -77,7 +79,7 @@ class Opened:
         if self.person:
             from ogcode.agent.tools.ask_user import ask_user_tool
 
-            offered = (*offered, ask_user_tool(self.person, emit))
+            offered = (*offered, ask_user_tool(self.person, emit, planning=self.planning))
         if self.memory == "off":
             return offered
         from ogcode.librarian.offer import recall_tools

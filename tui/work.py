@@ -29,7 +29,7 @@ class Work:
         """Make ready for a turn."""
         opened = self._opened()
         self._previews.clear()
-        opened.person = self._person
+        opened.person, opened.planning = self._person, planning
         if planning and self._person and opened.here.tailored.offers("ask_user"):
             session = opened.session
             session.beside = f"{session.beside}\n{PLANNING}".strip()

@@ -32,20 +32,50 @@ AskPerson = Callable[[Question], Awaitable[str]]
 """Gives what the user says to it; to a plan, in the words that the model reads."""
 
 
-def ask_user_tool(person: AskPerson, emit: Emit) -> Tool:
-    """Make `ask_user`. What the user answers is the user's own word: it is remembered with the turn."""
+Ask = Callable[[Question], Awaitable[str]]
+"""Gives what the model is told."""
 
+
+def ask_user_tool(person: AskPerson, emit: Emit, *, planning: bool = False) -> Tool:
+    """Make `ask_user` for one turn; with `planning` it also has a plan approved.
+
+    What the user answers is the user's own word: it is remembered with the turn.
+    """
+    answered = dict[Question, str]()
+
+    async def ask(asked: Question) -> str:
+        if asked in answered:
+            return f"the user has answered this already: {answered[asked]}"
+        answer = await person(asked)
+        emit(Steered(f"{_about(asked)} {answer}"))
+        if asked.plan:
+            return answer
+        answered[asked] = answer
+        return f"the user answers: {answer}"
+
+    return _plan_tool(ask) if planning else _question_tool(ask)
+
+
+def _question_tool(ask: Ask) -> Tool:
+    @tool(effect="read")
+    async def ask_user(
+        question: str, options: Annotated[str, "2-6 lines 'label: description'; free text is always possible"] = ""
+    ) -> str:
+        """Ask the user what only they can decide; find out and do all else yourself."""
+        return await ask(_question(question.strip(), options, ""))
+
+    return ask_user
+
+
+def _plan_tool(ask: Ask) -> Tool:
     @tool(effect="read")
     async def ask_user(
         question: str = "",
         options: Annotated[str, "2-6 lines 'label: description'; free text is always possible"] = "",
-        plan: Annotated[str, "in plan mode: your whole plan, for approval"] = "",
+        plan: Annotated[str, "your whole plan, for approval"] = "",
     ) -> str:
         """Ask the user what only they can decide; or have your plan approved."""
-        asked = _question(question.strip(), options, plan.strip())
-        answer = await person(asked)
-        emit(Steered(f"{_about(asked)} {answer}"))
-        return answer if asked.plan else f"the user answers: {answer}"
+        return await ask(_question(question.strip(), options, plan.strip()))
 
     return ask_user
 
