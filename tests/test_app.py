@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -675,13 +674,6 @@ async def test_nothing_that_others_wrote_is_markup_or_an_escape(text: str) -> No
         assert not text.startswith("[") or text in seen
         assert "cGF3bmVk" not in seen
         assert pilot.app.is_running
-
-
-def test_the_app_loads_nothing_heavy_before_its_first_paint() -> None:
-    heavy = {"httpx", "litellm", "sqlite3", "tiktoken"}
-    code = f"import sys, ogcode.tui.screen.app; print(*sorted({heavy} & sys.modules.keys()))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert found.stdout.strip() == ""
 
 
 async def test_keys_that_come_before_the_prompt_has_the_focus_are_not_lost() -> None:

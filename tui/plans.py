@@ -17,7 +17,7 @@ def ways_on(mode: str) -> Sequence[tuple[str, Alternative]]:
     """Give the modes in which a plan can be carried out, each with what is said of it.
 
     Raises:
-        ToolError: the mode is not `plan`: models present what they were asked, or were told, as a plan, again and again.
+        ToolError: the mode is not `plan`: some models present what they were asked as a plan, again and again.
     """
     if mode != "plan":
         raise ToolError(f"the mode is {mode}: no plan has to be approved, carry it out; to let the user choose, ask")
