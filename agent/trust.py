@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -97,6 +97,14 @@ class Trust:
         known[str(root.path)] = {**_identity(root), "since": since, "accepted": accepted}
         make_folder(self._path.parent)
         replace_file(self._path, json.dumps(known, indent=1).encode())
+
+    def folders(self) -> Sequence[str]:
+        """Name the folders that are trusted.
+
+        Raises:
+            TrustBroken: the file can't be read.
+        """
+        return list(self._read())
 
     def _read(self) -> dict[str, dict[str, object]]:
         try:

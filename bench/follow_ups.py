@@ -19,7 +19,8 @@ from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.turn import Limits, ToolCall, Verdict
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import look_around, utc_now
-from ogcode.tui.wiring import MEMORY_TOOLS, open_session
+from ogcode.tui.toolbox import MEMORY_TOOLS
+from ogcode.tui.wiring import open_session
 
 FACTS = (
     (

@@ -14,8 +14,10 @@ from ogcode.agent.permissions import Ask, Denial, Rules
 from ogcode.agent.turn import Limits, ToolCall, Turn, Verdict
 from ogcode.tui.earlier import Choice
 from ogcode.tui.knowledge import facts_here
+from ogcode.tui.opened import Opened
 from ogcode.tui.place import Here, look_around
-from ogcode.tui.wiring import Opened, approval, open_session
+from ogcode.tui.toolbox import approval
+from ogcode.tui.wiring import open_session
 
 
 @dataclass

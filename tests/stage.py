@@ -198,6 +198,9 @@ class Stage:
         self.state = replace(self.state, memory=switch)
         return f"memory is {switch} from the next turn on"
 
+    def ways_back(self) -> Sequence[tuple[int, str]]:
+        return [*enumerate(self.asked, 1)][::-1]
+
     def put_back(self, command: str, argument: str) -> str:
         return f"{command} {argument}: 1 put back"
 

@@ -23,13 +23,14 @@ class StagedSessions:
     """A `SessionsDesk` that goes on with what it was given."""
 
     lines: Sequence[SessionLine] = ()
+    elsewhere: Sequence[SessionLine] = ()
     said: Sequence[tuple[str, str]] = (("fix it", "It is fixed."),)
     taken: Sequence[str] = ()
     notices: Sequence[str] = ()
     done: list[str] = field(default_factory=list)
 
-    def listed(self) -> Sequence[SessionLine]:
-        return self.lines
+    def listed(self, *, everywhere: bool = False) -> Sequence[SessionLine]:
+        return (*self.lines, *self.elsewhere) if everywhere else self.lines
 
     def preview(self, session_id: str) -> Sequence[tuple[str, str]]:
         return self.said
@@ -44,9 +45,16 @@ class StagedSessions:
         self.done.append(f"fork {name}")
         return "you go on in a fork of it"
 
-    def rename(self, name: str) -> str:
-        self.done.append(f"rename {name}")
+    def rename(self, name: str, session_id: str = "") -> str:
+        self.done.append(f"rename {session_id} {name}" if session_id else f"rename {name}")
         return f"it is called {name} from now on"
+
+    def delete(self, session_id: str) -> str:
+        if session_id in self.taken:
+            raise NotDone("it is in use; end it first")
+        self.done.append(f"delete {session_id}")
+        self.lines = [line for line in self.lines if line.session_id != session_id]
+        return f"session {session_id[:8]} is in the trash"
 
     def export(self, kind: str, place: str) -> str:
         self.done.append(f"export {kind} {place}")

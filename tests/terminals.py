@@ -33,6 +33,15 @@ class Terminal:
         )
         self.pid = self.child.pid or 0
         self.raw = ""
+        self.answers = False
+        """It says where its cursor is when it is asked, as real ones do."""
+        self._answered = 0
+
+    def answer(self) -> None:
+        """Answer all questions that have come by now."""
+        asked = self.raw.count("\x1b[6n")
+        os.write(self.child.child_fd, b"\x1b[5;3R" * (asked - self._answered))
+        self._answered = asked
 
     def until(self, holds: Callable[[], object]) -> None:
         deadline = time.monotonic() + 30
@@ -40,6 +49,8 @@ class Terminal:
             assert time.monotonic() < deadline, self.raw[-3000:]
             try:
                 self.raw += self.child.read_nonblocking(1 << 16, timeout=0.1)
+                if self.answers:
+                    self.answer()
             except pexpect.TIMEOUT:
                 continue
             except pexpect.EOF:
@@ -58,6 +69,8 @@ class Terminal:
             while True:
                 assert time.monotonic() < deadline, self.raw[-3000:]
                 self.raw += self.child.read_nonblocking(1 << 16, timeout=30)
+                if self.answers:
+                    self.answer()
         except pexpect.EOF:
             self.child.close()
         assert self.child.exitstatus is not None, self.child.signalstatus

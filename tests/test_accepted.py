@@ -5,8 +5,8 @@ import pytest
 from ogcode.agent.accepted import Accepted
 from ogcode.agent.facts.store import Facts
 from ogcode.agent.rules import Written
+from ogcode.tui.opened import system_of
 from ogcode.tui.place import Here, look_around, utc_now
-from ogcode.tui.wiring import system_of
 
 
 @pytest.fixture

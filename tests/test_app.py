@@ -47,6 +47,8 @@ from ogcode.agent.events import (
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import ToolCall, Usage
 from ogcode.tui.desk import Ask, ModelLine
+from ogcode.tui.screen.actions.catalogue import named
+from ogcode.tui.screen.actions.elsewhere import INSTEAD_IN_APP
 from ogcode.tui.screen.app import Ogcode
 from ogcode.tui.screen.approval import ApprovalCard
 from ogcode.tui.screen.blocks.fold import Fold
@@ -480,6 +482,8 @@ async def test_commands_are_offered_as_they_are_typed() -> None:
     [
         ("/memroy", "there is no command /memroy; did you mean /memory?"),
         ("/xyzzy", "there is no command /xyzzy; /help lists what there is"),
+        ("/diff main", "/diff takes no words; it would do this: what ogcode's tools changed"),
+        ("/compact", "ogcode has no /compact: no request carries earlier turns"),
         ("/help", "Shift+Tab"),
         ("/model none", "there is no model named none"),
         ("/model openai/gpt-5", "from the next turn on: openai/gpt-5"),
@@ -491,6 +495,23 @@ async def test_a_command_answers(typed: str, said: str) -> None:
     async with running(Stage()) as pilot:
         await send(pilot, typed)
         await sees(pilot, said)
+
+
+def test_what_fingers_know_from_elsewhere_is_a_command_or_has_an_answer() -> None:
+    known = """help clear new resume sessions continue compact context cost usage stats model effort thinking
+    permissions memory remember forget dream flush init plan rewind undo redo fork branch diff review export
+    copy rename title theme vim config settings mcp agents skills hooks tasks bashes status doctor editor btw
+    loop goal add-dir login feedback bug exit quit"""
+    assert [name for name in known.split() if not named(f"/{name}") and f"/{name}" not in INSTEAD_IN_APP] == []
+    assert [name for name in INSTEAD_IN_APP if named(name)] == []
+
+
+@pytest.mark.parametrize("typed", ["exit", ":q"])
+async def test_the_words_that_leave_everywhere_leave_and_are_not_asked_about(typed: str) -> None:
+    async with running(stage := Stage()) as pilot:
+        await send(pilot, typed)
+        await until(pilot, lambda: pilot.app._exit)
+        assert stage.asked == []
 
 
 async def test_an_unknown_command_stays_in_the_prompt() -> None:

@@ -230,7 +230,7 @@ async def test_a_plan_is_approved_with_the_mode_to_go_on_in(keys: tuple[str, ...
     async with running(stage, clock) as pilot:
         await send(pilot, "go")
         await sees(pilot, "Carry out this plan?")
-        assert "1 Write a.txt [/]" in " ".join(screen_text(pilot.app).split())
+        assert "1. Write a.txt [/]" in " ".join(screen_text(pilot.app).split())
         clock.now += 1
         await pilot.press(*keys)
         await sees(pilot, NOTE)

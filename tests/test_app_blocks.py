@@ -289,7 +289,7 @@ async def test_commands_in_the_background_are_watched_and_ended() -> None:
         await send(pilot, "go")
         await pilot.press("ctrl+b")
         await sees(pilot, "web  running  npm start")
-        assert "db  ended  postgres [/]" in screen_text(pilot.app)
+        assert "db   ended    postgres [/]" in screen_text(pilot.app)
         assert "listening on 3000" in screen_text(pilot.app)
         await pilot.press("j")
         await sees(pilot, "ready")

@@ -100,14 +100,21 @@ def test_a_file_of_messages_is_taken_line_by_line(tmp_path: Path) -> None:
     assert stage.asked == ["first", "second\nstill second"]
 
 
-@pytest.mark.parametrize("how", ["flag", "setting", "dumb"])
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize("how", ["flag", "setting", "dumb", "ascii"])
 def test_plain_lines_come_by_a_flag_a_setting_or_a_terminal_that_can_do_no_more(place: Place, how: str) -> None:
     agent(place, {"text": "it is done"})
     place.home.mkdir()
     (place.home / "config.toml").write_text("screen_reader = true\n" if how == "setting" else "", "utf-8")
-    flags, term = (["--screen-reader"] if how == "flag" else []), ({"TERM": "dumb"} if how == "dumb" else {})
-    terminal = ogcode(place, *flags, **term)
+    terminal = ogcode(
+        place,
+        *(["--screen-reader"] if how == "flag" else []),
+        **{"dumb": {"TERM": "dumb"}, "ascii": ASCII}.get(how, {}),
+    )
     terminal.sees("message> ")
+    assert ("LC_ALL=C.UTF-8" in terminal.raw) is (how == "ascii")
     before = termios.tcgetattr(terminal.child.child_fd)
     terminal.child.send("go\n")
     terminal.sees("answer: it is done")
@@ -117,6 +124,11 @@ def test_plain_lines_come_by_a_flag_a_setting_or_a_terminal_that_can_do_no_more(
     terminal.child.send("\x04")
     assert terminal.ends() == 0
     assert "\x1b" not in terminal.raw
+
+
+def test_who_reads_plain_lines_is_told_of_keys_that_are_there() -> None:
+    said = told(Stage(), "/doctor\n")
+    assert "looking whether ogcode works here; Ctrl+C stops it" in said
 
 
 def test_no_color_alone_is_still_the_app(place: Place) -> None:
@@ -289,6 +301,7 @@ def test_below_the_prompt_what_is_over_goes_to_the_scrollback(place: Place) -> N
     assert terminal.ends() == 0
     whole = [f"line {number} of it" in terminal.plain() for number in range(60)]
     assert all(whole)
+    assert "─" not in terminal.raw  # a narrower window breaks a line as wide as it was, and keeps its beginning
     assert not [each for each in ("\x1b[?1049", "\x1b[2J", "\x1b[?1000h", "\x1b[?1003h") if each in terminal.raw]
     assert terminal.raw.rindex("\x1b[?2004l") > terminal.raw.rindex("\x1b[?2004h")
     assert "go on with: ogcode -r" in terminal.plain(terminal.raw.rindex("\x1b[?25h"))

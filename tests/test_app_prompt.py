@@ -66,6 +66,17 @@ async def test_a_file_is_completed_in_its_place() -> None:
         assert found == COMPLETED
 
 
+async def test_of_a_command_that_is_typed_fast_all_letters_count() -> None:
+    stage = Stage()
+    async with at(stage=stage) as pilot:
+        await pilot.press(*"/exp")
+        await offered(pilot, "/export [kind] [file]")
+        for key in ("r", "o", "t", "enter"):
+            area(pilot).post_message(events.Key(key, key if len(key) == 1 else "\r"))
+        await sees(pilot, "there is no command /exprot; did you mean /export?")
+        assert stage.sessions.done == []
+
+
 async def test_a_path_that_is_whole_is_sent_by_enter() -> None:
     stage = Stage(prompt=StagedPrompt(files=PATHS))
     async with at(stage=stage) as pilot:
@@ -337,10 +348,90 @@ async def test_a_command_that_cannot_start_says_why() -> None:
         await sees(pilot, "it can't be started: [Errno 7] Argument list too long")
 
 
-@pytest.mark.parametrize("step", [9, 11, 100, 10_000])
+@pytest.mark.parametrize("step", [1, 9, 11, 100, 10_000])
 def test_a_paste_is_one_event_however_it_comes(step: int) -> None:
     inside = "two\nlines \x1b[A\x1b[200~ and more " * 9
     typed = f"\x1b[200~{inside}\x1b[201~c\x1b[A\x1b[200~\x1b[201~"
     parser = QuickParser()
     got = [event for start in range(0, len(typed), step) for event in parser.feed(typed[start : start + step])]
     assert [getattr(event, "key", getattr(event, "text", "")) for event in got] == [inside, "c", "up", ""]
+
+
+PASTED = "\n".join(f"line {number}" for number in range(40))
+TOKEN = "[pasted 1: 40 lines]"
+WHOLE = {
+    ("backspace", "Z"): "see Z",
+    ("ctrl+w", "Z"): "see Z",
+    ("left", "left", "Z"): f"see {TOKEN}Z",
+    ("ctrl+left", "delete", "Z"): "see Z",
+    ("ctrl+w", "ctrl+y", "Z"): f"see {TOKEN}Z",
+}
+
+
+async def test_no_key_takes_a_part_of_a_paste() -> None:
+    async with at() as pilot:
+        found = dict[tuple[str, ...], str]()
+        for keys in WHOLE:
+            area(pilot).put("see ")
+            area(pilot).paste(PASTED)
+            await pilot.press(*keys)
+            found[keys] = area(pilot).whole.replace(PASTED, TOKEN)
+        assert found == WHOLE
+
+
+async def test_a_sent_paste_comes_back_as_one_piece_and_what_was_written_as_it_was() -> None:
+    stage = Stage(prompt=StagedPrompt([PASTED]))
+    async with at(stage=stage) as pilot:
+        await pilot.press("up")
+        assert draft(pilot) == PASTED
+        await pilot.press("ctrl+c", *"see ")
+        area(pilot).paste(PASTED.upper())
+        await pilot.press("enter")
+        await until(pilot, lambda: stage.asked == [f"see {PASTED.upper()}"])
+        await pilot.press("up")
+        assert draft(pilot) == f"see {TOKEN}"
+
+
+async def test_the_line_one_writes_on_is_in_view_however_many_there_are() -> None:
+    async with at() as pilot:
+        area(pilot).put(PASTED)
+        await until(pilot, lambda: area(pilot).size.height > 5)
+        await pilot.press("ctrl+j")
+        assert area(pilot).cursor_screen_offset.y in range(area(pilot).region.y, area(pilot).region.bottom)
+
+
+async def test_what_is_written_after_the_first_control_c_is_no_reason_to_leave() -> None:
+    async with at() as pilot:
+        await pilot.press("a", "ctrl+c", "b", "ctrl+c")
+        assert draft(pilot) == ""
+        assert pilot.app.is_running
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: pilot.app.return_code == 0)
+
+
+async def test_a_long_queue_says_how_long_and_how_to_change_its_last() -> None:
+    async with at(stage=Stage([waiting()])) as pilot:
+        await pilot.press(*"go", "enter")
+        for number in range(7):
+            area(pilot).put(f"{number}{'x' * 99}")
+            await pilot.press("enter")
+        await pilot.press(*"now", "ctrl+s")
+        await sees(pilot, "… 4 more")
+        assert "steering: now" in screen_text(pilot.app)
+        assert "queued: 3" not in screen_text(pilot.app)
+        assert "queued: 6xxx" in screen_text(pilot.app)
+        assert "…  · Up changes it" in screen_text(pilot.app)
+
+
+async def test_the_chosen_one_is_in_view_in_a_low_terminal() -> None:
+    app = Ogcode(Stage(), clock=Clock())
+    async with app.run_test(size=(60, 12)) as pilot:
+        await until(pilot, lambda: "ogcode" in screen_text(app))
+        await pilot.press("/", *["down"] * 6)
+        await until(pilot, lambda: (chosen := app.query_one(Suggestions).chosen) and chosen.shown in screen_text(app))
+
+
+async def test_a_search_where_nothing_was_sent_yet_says_so() -> None:
+    async with at() as pilot:
+        await pilot.press("ctrl+r")
+        await sees(pilot, "nothing was sent in this project yet")

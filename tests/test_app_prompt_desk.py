@@ -23,7 +23,7 @@ from ogcode.tui.conversation import Conversation
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import Here, look_around, utc_now
 from ogcode.tui.prompt_desk import EditorFailed, Ran
-from ogcode.tui.wiring import open_library
+from ogcode.tui.toolbox import open_library
 
 DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -283,7 +283,7 @@ async def write_in_place(command: Sequence[str], folder: Path) -> int:
 
 async def test_the_editor_gets_the_draft_in_a_private_file(here: Here) -> None:
     edited = begin(replace(here, environ={**here.environ, "EDITOR": "sh -x", "VISUAL": ""}), ScriptedModel())
-    assert await edited.prompt.edit("a thought", write_in_place) == "a thought and more"
+    assert await edited.prompt.edit("a thought", write_in_place) == "a thought\n and more"
 
 
 @pytest.mark.parametrize(

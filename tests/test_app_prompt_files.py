@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ogcode.tui.file_index import FileIndex, _ranked
+from ogcode.tui.mentions import half_typed, mentions, written
 from ogcode.tui.prompt_desk import Found
 
 
@@ -33,6 +34,7 @@ def test_what_git_ignores_is_found_only_where_its_folder_is_typed(tmp_path: Path
     (tmp_path / ".gitignore").write_text("build/\n", "utf-8")
     assert found(index, "main") == ("src/main.py",)
     assert found(index, "build/m") == ("build/main.o",)
+    assert found(index, "build") == ("build/",)
     assert found(index, "") == ("src/", ".gitignore")
     assert found(index, ".g") == (".git/", ".gitignore")
 
@@ -98,3 +100,13 @@ def test_no_name_makes_a_search_slow(name: str) -> None:
     for word in ("a" * 12 + "z", "ababababababz", "--------z", "aaaa/aaaaz"):
         _ranked(word, [name] * 20, never)
     assert time.process_time() - began < 10  # exponential would be years
+
+
+@pytest.mark.parametrize(
+    "path", ["a.py", "my notes.txt", 'q"uote.txt', '"q" b.txt', "it's a\\b.md", 'a "b\\"', "日本 語", "a,b"]
+)
+def test_any_name_can_be_written_into_a_message_and_is_found_there(path: str) -> None:
+    message = f"see {written(path)}and more"
+    assert [word for word, _ in mentions(message)] == [path]
+    typed = written(path).rstrip(" ").removesuffix('"') if written(path)[1] == '"' else written(path).rstrip(" ")
+    assert half_typed(f"see {typed}") == (4, path)

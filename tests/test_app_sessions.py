@@ -1,6 +1,7 @@
 """Sessions side by side: found, gone on with, copied, named and written out."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -41,9 +42,9 @@ HOSTILE = "[/] [@click=app.quit]x[/] \x1b]52;c;cGF3bmVk\x07y \x9b31m </script><b
 
 
 @asynccontextmanager
-async def running(stage: Stage, first: str = "") -> AsyncIterator[Pilot[int]]:
+async def running(stage: Stage, first: str = "", size: tuple[int, int] = SIZE) -> AsyncIterator[Pilot[int]]:
     app = Ogcode(stage, first_prompt=first)
-    async with app.run_test(size=SIZE, notifications=True) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         await until(pilot, lambda: app.screen_stack[0].query_one(Transcript).children)
         yield pilot
 
@@ -120,6 +121,46 @@ async def test_a_session_is_named_copied_and_exported_as_it_is_said(typed: str, 
         await send(pilot, typed)
         await until(pilot, lambda: stage.sessions.done)
         assert stage.sessions.done == [done]
+
+
+async def test_in_the_list_a_session_is_renamed_and_deleted_by_a_second_press(tmp_path: Path) -> None:
+    async with running(stage := Stage(sessions=StagedSessions(LINES, taken=(LINES[2].session_id,)))) as pilot:
+        await send(pilot, "/resume")
+        await sees(pilot, TITLES[0])
+        await pilot.press("ctrl+r", *" of Send", "enter")
+        await until(pilot, lambda: stage.sessions.done == [f"rename {LINES[0].session_id} dispatch retry of Send"])
+        await pilot.press("ctrl+x")
+        await sees(pilot, "Ctrl+X again moves 'dispatch retry' to the trash")
+        await pilot.press("down", "ctrl+x")
+        await sees(pilot, "Ctrl+X again moves 'why does the cache miss?'")
+        await pilot.press("ctrl+x")
+        await sees(pilot, "session 77aa01bc is in the trash")
+        assert stage.sessions.done[1:] == [f"delete {LINES[1].session_id}"]
+        await until(pilot, lambda: TITLES[1] not in screen_text(pilot.app))
+        await pilot.press("ctrl+x", "ctrl+x")
+        await sees(pilot, "it is in use; end it first")
+        await pilot.press("ctrl+r", "escape", "escape")
+        assert len(pilot.app.screen_stack) == 1
+
+
+async def test_in_a_window_of_few_lines_it_is_the_list_that_is_seen() -> None:
+    async with running(Stage(sessions=StagedSessions(LINES)), size=(40, 10)) as pilot:
+        await send(pilot, "/resume")
+        await sees(pilot, "dispatch retry")
+        await pilot.press("ctrl+x")
+        await sees(pilot, "Ctrl+X again moves")
+        assert "why does the cache" in screen_text(pilot.app)
+
+
+async def test_sessions_of_all_folders_are_listed_for_who_wants_them() -> None:
+    there = replace(a_session("5b5b5b5b", "fix the shop"), here=False, folder="/home/me/shop")
+    async with running(Stage(sessions=StagedSessions(LINES, elsewhere=(there,)))) as pilot:
+        await send(pilot, "/resume")
+        await sees(pilot, TITLES[0])
+        await pilot.press("ctrl+a")
+        await sees(pilot, "/home/me/shop")
+        await pilot.press("ctrl+a")
+        await until(pilot, lambda: "/home/me/shop" not in screen_text(pilot.app))
 
 
 async def test_nothing_of_another_session_is_markup_or_an_escape() -> None:
@@ -225,6 +266,74 @@ async def test_a_fork_leaves_the_session_as_it_is_and_knows_it(here: Here) -> No
     desk.new_session()
     with pytest.raises(NotDone, match="nothing to copy yet"):
         desk.sessions.fork("")
+    with pytest.raises(NotDone, match="nothing to export yet"):
+        desk.sessions.export("md", "")
+    desk.close()
+
+
+async def test_a_fork_that_is_resumed_is_shown_with_what_was_said_before_it(here: Here) -> None:
+    desk = await talk(here, "one", "two")
+    first = desk.session_id
+    desk.sessions.fork("")
+    await desk.ask("three", emit=ignore, approve=yes)
+    fork = desk.session_id
+    desk.sessions.resume(first)
+    await desk.ask("four", emit=ignore, approve=yes)
+    desk.sessions.resume(fork)
+    assert [request for request, _ in desk.earlier()] == ["one", "two", "three"]
+    assert [request for request, _ in desk.sessions.preview(fork)] == ["one", "two", "three"]
+    assert len(desk.showing.answers()) == 3
+    desk.close()
+
+
+async def test_of_a_session_with_a_broken_line_the_rest_is_there_and_it_is_said(here: Here) -> None:
+    desk = await talk(here, "one", "two")
+    first = desk.session_id
+    desk.new_session()
+    with (here.root.sessions / f"{first}.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"type": "answered", "te\n')
+    [notice] = desk.sessions.resume(first)
+    assert notice.endswith(f"{first}.jsonl: 1 of its lines can't be read; the rest of the session is there")
+    assert [request for request, _ in desk.earlier()] == ["one", "two"]
+    desk.close()
+
+
+async def test_another_session_is_renamed_in_its_place_and_deleted_unless_it_is_open(here: Here) -> None:
+    desk = await talk(here, "one")
+    first = desk.session_id
+    path = here.root.sessions / f"{first}.jsonl"
+    desk.new_session()
+    await desk.ask("two", emit=ignore, approve=yes)
+    active = path.stat().st_mtime_ns
+    desk.sessions.rename("the first", first)
+    assert (recollect(path).name, path.stat().st_mtime_ns) == ("the first", active)
+    with pytest.raises(NotDone, match="the session that you are in"):
+        desk.sessions.delete(desk.session_id)
+    lock = Lock.take(lock_file(here, first))
+    assert lock
+    with pytest.raises(NotDone, match="in use"):
+        desk.sessions.delete(first)
+    lock.release()
+    assert "its notes stay" in desk.sessions.delete(first)
+    assert [each.first for each in desk.sessions.listed()] == ["two"]
+    assert (here.root.store / "trash" / f"session-{first}.jsonl").exists()
+    desk.close()
+
+
+async def test_a_session_of_another_folder_is_looked_at_and_gone_on_with_there(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "my shop").mkdir()
+    shop = look_around(tmp_path / "my shop", dict(here.environ), utc_now, trust=True)
+    there = await talk(shop, "sell")
+    there.close()
+    desk = await talk(here, "one")
+    assert [each.first for each in desk.sessions.listed()] == ["one"]
+    mine, theirs = desk.sessions.listed(everywhere=True)
+    assert (mine.folder, theirs.first, theirs.folder) == ("", "sell", str(shop.root.path))
+    assert list(desk.sessions.preview(theirs.session_id)) == [("sell", "answer to sell")]
+    said = re.escape(f"cd '{shop.root.path}' && ogcode -r {theirs.session_id[:8]}")
+    for wish in (desk.sessions.resume, desk.sessions.delete, partial(desk.sessions.rename, "x")):
+        with pytest.raises(NotDone, match=said):
+            wish(theirs.session_id)
     desk.close()
 
 
@@ -260,6 +369,11 @@ def place(tmp_path: Path) -> Place:
     return new_place(tmp_path, "place", indoors=True)
 
 
+def test_a_fork_of_nothing_says_what_it_needs(place: Place) -> None:
+    done = place.run("-p", "x", "--fork-session")
+    assert (done.returncode, "--fork-session needs the session" in done.stderr) == (2, True)
+
+
 def test_resume_without_an_id_is_for_the_app_alone(place: Place) -> None:
     assert parse(["-r"]).picks
     done = place.run("-p", "x", "-r")
@@ -270,9 +384,12 @@ async def test_a_name_is_shown_where_sessions_are_listed_and_a_page_is_printed(h
     place = replace(place, folder=here.folder)
     desk = await talk(here, "one")
     desk.sessions.rename("the cache")
+    named = desk.session_id
+    desk.new_session()
     desk.close()
-    assert "the cache" in place.run("sessions").stdout
+    [line] = place.run("sessions").stdout.splitlines()  # and none for sessions in which nothing was said
+    assert line.endswith("1 turn  the cache")
     assert json.loads(place.run("sessions", "--json").stdout)["name"] == "the cache"
-    page = place.run("sessions", "export", desk.session_id[:8], "--format", "html").stdout
+    page = place.run("sessions", "export", named[:8], "--format", "html").stdout
     assert page.startswith("<!doctype html>")
     assert "answer to one" in page

@@ -11,13 +11,17 @@ from stage import SIZE, Stage, screen_text, sees, until
 from stage_showing import StagedShowing
 from textual.pilot import Pilot
 
+from ogcode.agent import tokens
 from ogcode.agent.events import ignore
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Rules
+from ogcode.agent.permissions import Mode, Rules
+from ogcode.agent.tools.ask_user import Question
 from ogcode.agent.turn import Limits, ToolCall, Verdict
 from ogcode.tui.choice import Choice
+from ogcode.tui.context import Part
 from ogcode.tui.conversation import Conversation
 from ogcode.tui.place import Here, look_around, utc_now
+from ogcode.tui.screen.actions.shown import context_told
 from ogcode.tui.screen.app import Ogcode
 from ogcode.tui.screen.prompt import Prompt
 from ogcode.tui.screen.terminal import LARGEST, call_out, copy
@@ -45,7 +49,7 @@ async def test_the_parts_of_the_next_request_are_shown_with_their_share() -> Non
         await sees(pilot, "7,000")
         rows = [line for line in screen_text(pilot.app).splitlines() if "█" in line or "░" in line]
         bars = {line.split()[0]: line.count("█") + line.count("░") for line in rows}
-        assert bars == {"300": 2, "700": 4, "7,000": 35}
+        assert bars == {"300": 1, "700": 2, "7,000": 18}
 
 
 async def test_cost_and_checks_are_told_line_by_line() -> None:
@@ -55,6 +59,23 @@ async def test_cost_and_checks_are_told_line_by_line() -> None:
         await send(pilot, "/doctor")
         await sees(pilot, "warning sandbox: none")
         await sees(pilot, "1 to look at")
+
+
+def test_what_a_part_is_stands_beside_its_bar_however_narrow_it_is() -> None:
+    parts = [Part("tools", 700, "read, edit, write, bash, grep, glob, ls")]
+    assert len(context_told(parts, 100).splitlines()) == 2
+    _, first, second = context_told(parts, 60).splitlines()
+    assert first.endswith("█  tools: read, edit, write,")
+    assert second == f"{' ' * first.index('tools')}bash, grep, glob, ls"
+
+
+async def test_what_a_command_says_is_seen_by_who_has_scrolled_up() -> None:
+    async with running(Stage(before=[(f"request {number}", f"answer {number}") for number in range(30)])) as pilot:
+        await sees(pilot, "answer 29")
+        await pilot.press("pageup", "pageup")
+        await until(pilot, lambda: "answer 29" not in screen_text(pilot.app))
+        await send(pilot, "/cost")
+        await sees(pilot, "this turn     1,200 tokens sent")
 
 
 async def test_changes_are_shown_as_differences_and_none_as_a_sentence() -> None:
@@ -146,4 +167,29 @@ async def test_a_session_tells_its_answers_changes_cost_and_next_request(here: H
     desk.new_session()
     assert not showing.answers()
     assert not showing.changes()
+    desk.close()
+
+
+async def nobody(question: Question) -> str:
+    raise AssertionError("nobody is asked")
+
+
+@pytest.mark.parametrize("mode", ["ask", "plan"])
+async def test_the_next_request_holds_what_was_told_and_the_users_words(here: Here, mode: Mode) -> None:
+    model = ScriptedModel("one", "two")
+    desk = Conversation(here, model, Choice(), mode=mode, rules=Rules(), limits=Limits(), memory="on")
+    desk.work.answer_with(nobody)
+    for _ in range(2):
+        await desk.prompt.run("seq 1 40", lambda _: None, tell=True)
+        told = sum(part.tokens for part in await desk.showing.context() if part.name not in ("answer", "free"))
+        await desk.ask("x", emit=ignore, approve=yes)
+        sent = sum(tokens.count(message.content) for message in model.asked[-1])
+        tools = [
+            {
+                "type": "function",
+                "function": {"name": each.name, "description": each.description, "parameters": each.parameters},
+            }
+            for each in model.offered[-1]
+        ]
+        assert 0 <= sent + tokens.count(json.dumps(tools)) - told <= 5
     desk.close()

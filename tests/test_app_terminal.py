@@ -1,6 +1,7 @@
 """The app in a pseudo-terminal: what it does to the terminal before it is there, while it runs, and when it ends."""
 
 import os
+import re
 import signal
 import sys
 import termios
@@ -13,6 +14,7 @@ from stage_cli import Place, new_place
 from terminals import FRAME, LIVE, Terminal, ogcode, played, sleeping, stuck
 
 from ogcode.tui.screen.driver import Canvas
+from ogcode.tui.screen.pace import QUESTION
 
 TESTS = Path(__file__).parent
 HOSTILE = (
@@ -39,7 +41,7 @@ def place(tmp_path: Path) -> Place:
 def staged(tmp_path: Path, code: str) -> Terminal:
     """Run the app at a stage that a piece of code builds."""
     program = f"""
-        import os, subprocess, sys
+        import asyncio, os, subprocess, sys
         from pathlib import Path
         sys.path.insert(0, {str(TESTS)!r})
         from stage import *
@@ -56,8 +58,10 @@ def staged(tmp_path: Path, code: str) -> Terminal:
 
 def test_what_is_typed_before_the_app_is_there_is_kept(place: Place) -> None:
     terminal = ogcode(place)
+    terminal.child.delaybeforesend = None
+    terminal.child.send("grüße 世界\r")
     terminal.sees(FRAME)
-    terminal.child.send("grüße 世界\r\x1b[200~two\nlines\x1b[201~")
+    terminal.child.send("\x1b[200~two\nlines\x1b[201~")
     terminal.sees("it is done")
     assert "grüße 世界" in terminal.plain()
     terminal.sees("lines")
@@ -120,6 +124,7 @@ def test_a_suspended_app_gives_the_terminal_back_and_takes_it_again(place: Place
     there = len(terminal.raw)
     os.kill(terminal.pid, signal.SIGCONT)
     terminal.until(lambda: LIVE in terminal.raw[there:])
+    terminal.sees("/help shows", there)
     terminal.child.send("Ж")
     terminal.sees("Ж", there)
     there = len(terminal.raw)
@@ -129,21 +134,38 @@ def test_a_suspended_app_gives_the_terminal_back_and_takes_it_again(place: Place
     assert terminal.ends() == 0
 
 
-def test_a_fault_of_the_app_is_a_sentence_in_a_terminal_that_works(tmp_path: Path) -> None:
-    terminal = staged(
-        tmp_path,
-        """
+FAULTS = {
+    "as it begins": """
         async def fail():
             secret = "s3cr3t"
             raise ZeroDivisionError("by zero")
+        stage = Stage(opening=fail)
+        """,
+    "in a widget": """
+        class Broken(Stage):
+            def status(self):
+                secret = "s3cr3t"
+                return super().status() if not self.ended else 1 / 0
+        stage = Broken()
+        """,
+}
+
+
+@pytest.mark.parametrize(("where", "inline"), [("as it begins", True), ("in a widget", False)])
+def test_a_fault_of_the_app_is_a_sentence_in_a_terminal_that_works(tmp_path: Path, where: str, *, inline: bool) -> None:
+    terminal = staged(
+        tmp_path,
+        f"""{FAULTS[where]}
         try:
-            run_app(Stage(opening=fail))
+            run_app(stage, first_prompt="go", inline={inline})
         except ZeroDivisionError as error:
             print("after all:", error)
         """,
     )
     terminal.ends()
-    assert "after all: by zero" in terminal.raw[terminal.raw.rindex("\x1b[?1049l") :]
+    given_back = terminal.raw.rindex("\x1b[?25h")
+    assert re.search("after all: (division )?by zero", terminal.raw[given_back:])
+    assert terminal.raw.rindex("\x1b[?2004l") > terminal.raw.rindex("\x1b[?2004h")
     assert "s3cr3t" not in terminal.raw
 
 
@@ -191,6 +213,71 @@ def test_no_sequence_of_others_reaches_the_terminal(tmp_path: Path) -> None:
         if each in terminal.raw
     ]
     assert sent == []
+
+
+def test_below_the_prompt_no_block_of_a_long_turn_is_lost_and_lines_end_where_their_text_does(tmp_path: Path) -> None:
+    terminal = staged(
+        tmp_path,
+        """
+        steps = [Warned(f"step {number} of it") for number in range(60)]
+        run_app(Stage([happening(*steps, Answered("all is over", (), Usage(1, 1)))]), first_prompt="go", inline=True)
+        """,
+    )
+    line = r"step (\d+) of it(?:\x1b\[[0-9;]*m)*\r+\n"
+    terminal.until(lambda: re.search(line, terminal.raw[terminal.raw.rfind("step 59") :]))
+    terminal.until(lambda: terminal.raw.rindex("main") > terminal.raw.rindex("step 59"))
+    terminal.child.send("\x04")
+    assert terminal.ends() == 0
+    printed = [int(number) for number in re.findall(line, terminal.raw)]
+    assert printed == [*range(60)]
+    moves = re.findall(r"\x1b\[(\d*)([AB])", terminal.raw[terminal.raw.rindex("main") :])
+    assert sum(int(lines or 1) * (1 if way == "A" else -1) for lines, way in moves) == 2  # from the status to the top
+
+
+def test_a_terminal_that_is_slow_gets_what_holds_now_and_nobody_waits_for_what_was(tmp_path: Path) -> None:
+    terminal = staged(
+        tmp_path,
+        """
+        async def play(emit, approve):
+            for number in range(300):
+                emit(TextDelta(f"word {number}\\n\\n"))
+                await asyncio.sleep(0.002)
+            Path("over").touch()
+            await asyncio.Event().wait()
+        run_app(Stage([play]))
+        """,
+    )
+    terminal.until(lambda: QUESTION in terminal.raw)
+    terminal.answer()
+    terminal.child.send("go\r")
+    terminal.until((tmp_path / "over").exists)
+    there = len(terminal.raw)
+    assert there < 16_000
+    assert "word 299" not in terminal.plain()
+    terminal.answers = True
+    terminal.answer()
+    terminal.sees("word 299", there)
+    terminal.child.send("\x04")
+    assert terminal.ends() == 0
+    assert terminal.restored()
+
+
+def test_a_plain_terminal_as_over_ssh_shows_a_turn_in_its_own_colours_and_is_left_as_it_was(place: Place) -> None:
+    terminal = ogcode(place, "go on", TERM="vt100", LANG="C", LC_ALL="C")
+    terminal.answers = True
+    modes = os.dup(terminal.child.child_fd)
+    before = termios.tcgetattr(modes)
+    terminal.sees("it is done")
+    terminal.sees("note 2")
+    terminal.child.send("\x04")
+    assert terminal.ends() == 0
+    assert terminal.restored()
+    assert termios.tcgetattr(modes) == before
+    os.close(modes)
+    codes = {code for each in re.findall(r"\x1b\[([\d;]*)m", terminal.raw) for code in each.split(";")}
+    assert codes & {"38", "48"} == set()  # no colour but the terminal's own sixteen
+    # What it still had to say was waited for: the shell would have taken it for typed.
+    assert re.search(re.escape(QUESTION) + r"(\x1b\[\?\d+[hl])+\x1b\[<u", terminal.raw)
 
 
 @pytest.mark.parametrize("delay", [0.2, 0.002], ids=["slowly", "in a flood"])

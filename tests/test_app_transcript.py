@@ -136,7 +136,17 @@ async def test_escape_twice_on_an_empty_prompt_goes_the_way_back() -> None:
         assert draft(pilot) == "ab"
         assert "/rewind" not in screen_text(pilot.app)
         await pilot.press("backspace", "backspace", "escape", "escape")
-        await sees(pilot, "/rewind : 1 put back")
+        await sees(pilot, "there is no turn yet to go back before")
+        for text in ("one", "two"):
+            await send(pilot, text)
+            await sees(pilot, f"echo: {text}")
+        await pilot.press("escape", "escape")
+        await sees(pilot, "Go back to before a turn")
+        await pilot.press("t", "w", "o", "enter")
+        await sees(pilot, "What goes back to before turn 2?")
+        await pilot.press("down", "enter")
+        await sees(pilot, "/rewind 2 conversation: 1 put back")
+        assert draft(pilot) == "two"
 
 
 async def test_what_is_sent_before_the_desk_is_open_waits_and_is_sent() -> None:

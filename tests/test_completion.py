@@ -38,6 +38,10 @@ def offered_by_bash(tmp_path: Path, *words: str) -> list[str]:
         (["mem"], ["memory"]),
         (["memory", "res"], ["rescribe"]),
         (["sessions", "ex"], ["export"]),
+        (["memory", "forget", "--for"], ["--forgotten", "--for-good"]),
+        (["sessions", "--"], ["--help", "--json", "--trust", "--format", "--yes"]),
+        (["sessions", "show", "--format", "h"], ["html"]),
+        (["init", "--memory", ""], ["commit", "ignore"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["--add-dir", "a"], ["a folder"]),
         (["--json-schema", "a"], ["a folder", "a file"]),
@@ -58,11 +62,15 @@ def test_bash_offers_every_flag_and_every_command(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
 def test_fish_offers_what_fits(tmp_path: Path) -> None:
-    line = f"source {script('fish', tmp_path)}; complete -C 'ogcode --output-f'; complete -C 'ogcode memory res'"
+    asked = ("--output-f", "memory res", "memory undo --dry", "sessions --output-f", "sessions show --fo")
+    tries = "; ".join(f"complete -C 'ogcode {each}'" for each in asked)
+    line = f"source {script('fish', tmp_path)}; {tries}"
     done = subprocess.run(["fish", "--no-config", "-c", line], cwd=tmp_path, capture_output=True, text=True)
-    assert [each.partition("\t")[0] for each in done.stdout.splitlines()] == ["--output-format", "rescribe"], (
-        done.stderr
-    )
+    assert [each.partition("\t")[0] for each in done.stdout.splitlines()] == [
+        "--output-format",
+        "rescribe",
+        "--format",
+    ], done.stderr
 
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")

@@ -449,7 +449,7 @@ async def test_the_third_fact_that_one_turn_forgets_is_asked_for(here: Here) -> 
 async def test_facts_are_kept_in_plan_mode_as_well_and_a_rule_can_forbid_it(here: Here) -> None:
     from ogcode.agent.permissions import Rules
     from ogcode.agent.turn import Limits
-    from ogcode.tui.wiring import approval
+    from ogcode.tui.toolbox import approval
 
     for rules, kept in ((Rules(deny=("remember",)), 0), (Rules(), 1)):
         session: Talk = talk(here, PORT, "done")

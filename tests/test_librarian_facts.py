@@ -15,7 +15,7 @@ from ogcode.librarian.library import Library
 from ogcode.librarian.recall import recall
 from ogcode.librarian.tools import librarian_tools
 from ogcode.tui.place import Here
-from ogcode.tui.wiring import open_library
+from ogcode.tui.toolbox import open_library
 
 NOTE = "2026-09-12T091512Z--3f8c21aa"
 

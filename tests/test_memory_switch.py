@@ -23,8 +23,9 @@ from ogcode.agent.transcript import recollect
 from ogcode.agent.turn import Limits, ToolCall, Turn, Verdict
 from ogcode.tui.conversation import Conversation
 from ogcode.tui.earlier import Choice
+from ogcode.tui.opened import Opened
 from ogcode.tui.place import Here, look_around, utc_now
-from ogcode.tui.wiring import Opened, open_session
+from ogcode.tui.wiring import open_session
 
 FREE = Limits()
 

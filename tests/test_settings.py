@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from ogcode.agent.config import ConfigBroken, load_config
+from ogcode.agent.events import ignore
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.permissions import Rules
 from ogcode.agent.set_value import SIMPLE, Value, set_value, with_value
-from ogcode.agent.turn import Limits
+from ogcode.agent.turn import Limits, ToolCall, Verdict
 from ogcode.tui.choice import Choice
 from ogcode.tui.conversation import Conversation
 from ogcode.tui.desk import NotDone
@@ -152,7 +153,32 @@ async def test_the_users_own_line_is_told_of_the_session_and_a_projects_is_never
     assert told["model"] == {"id": "scripted/test", "display_name": "test"}
     assert told["workspace"] == {"current_dir": str(here.folder), "project_dir": str(here.root.top)}
     assert {"cwd", "version", "transcript_path"} <= told.keys()
-    assert told["cost"].keys() == {"total_cost_usd", "total_duration_ms"}
+    assert told["cost"].keys() == {"total_cost_usd", "total_duration_ms", "total_lines_added", "total_lines_removed"}
+    desk.close()
+
+
+async def test_the_users_own_line_is_told_how_many_lines_this_session_has_changed(here: Here) -> None:
+    model = ScriptedModel(
+        ToolCall("1", "write", json.dumps({"path": "a.txt", "content": "one\ntwo\nthree\n"})),
+        ToolCall("2", "edit", json.dumps({"path": "a.txt", "old": "two\n", "new": ""})),
+        ToolCall("3", "edit", json.dumps({"path": "a.txt", "old": "not there", "new": "x"})),
+        ToolCall("4", "write", json.dumps({"path": "long.txt", "content": "x\n" * 1_000})),
+        "done",
+    )
+    desk = Conversation(here, model, Choice(), mode="edit", rules=Rules(), limits=Limits(), memory="off")
+
+    async def yes(call: ToolCall, why: str) -> Verdict:
+        return Verdict(True)
+
+    async def changed() -> list[int]:
+        await desk.settings.own_line()
+        cost = json.loads(desk.status().own)["cost"]
+        return [cost["total_lines_added"], cost["total_lines_removed"]]
+
+    await desk.ask("go", emit=ignore, approve=yes)
+    assert await changed() == [1_003, 1]
+    desk.new_session()
+    assert await changed() == [0, 0]
     desk.close()
 
 

@@ -23,8 +23,9 @@ from ogcode.agent.transcript import recollect
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Turn, Verdict
 from ogcode.agent.view import View
 from ogcode.tui.earlier import Choice, finish_open_turns
+from ogcode.tui.opened import Opened
 from ogcode.tui.place import Here, look_around
-from ogcode.tui.wiring import Opened, open_session
+from ogcode.tui.wiring import open_session
 
 FREE = Limits()
 NOW = datetime(2026, 9, 12, 9, 14, 12, tzinfo=UTC)

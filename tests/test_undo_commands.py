@@ -17,7 +17,7 @@ from ogcode.tui.conversation import Conversation
 from ogcode.tui.earlier import Choice
 from ogcode.tui.entry import run
 from ogcode.tui.place import Here, look_around, utc_now
-from ogcode.tui.wiring import open_library
+from ogcode.tui.toolbox import open_library
 
 
 @pytest.fixture

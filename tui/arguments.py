@@ -112,6 +112,8 @@ def parse(arguments: list[str]) -> Arguments:
     _tell_apart(given)
     if given.session_id and (given.resume or given.go_on) and not given.fork:
         reader.error("--session-id names a new session; with --continue or --resume it needs --fork-session")
+    if given.fork and not given.go_on and given.resume is None:
+        reader.error("--fork-session needs the session that is to be copied: --continue, or --resume ID")
     if given.resume is not None and given.go_on:
         reader.error("--continue and --resume name two sessions; give one of them")
     if given.system_prompt and given.system_prompt_file:

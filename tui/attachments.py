@@ -21,6 +21,7 @@ from ogcode.agent.tool import Pictured, ToolError
 from ogcode.agent.tools.files import file_tools
 from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.turn import Image, ToolCall
+from ogcode.tui.mentions import mentions
 
 ATTACH = "attach"
 MOST = 20
@@ -32,7 +33,6 @@ EACH = 24_000
 _LEAST = 400
 """Bytes of room below which a file is not begun with."""
 
-_NAMED = re.compile(r'(?<![\w@/.\\])@(?:"([^"\n]+)"|(\S+))')
 _LINES = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?\Z")
 _BEHIND = ".,;:!?)]}>'\""
 """What may follow a path in a sentence."""
@@ -107,11 +107,11 @@ class Attaching:
 
     def named(self, text: str) -> Sequence[Named]:
         """Tell what the first words of a text name, each once; a word that names nothing is a word."""
-        words = islice(dict.fromkeys((match[1], match[2]) for match in _NAMED.finditer(text)), LOOKED_AT)
-        return tuple(dict.fromkeys(found for quoted, word in words if (found := self._named(quoted, word))))
+        words = islice(dict.fromkeys(mentions(text)), LOOKED_AT)
+        return tuple(dict.fromkeys(found for word, quoted in words if (found := self._named(word, quoted=quoted))))
 
-    def _named(self, quoted: str | None, word: str) -> Named | None:
-        likely = (quoted,) if quoted else (word, word.rstrip(_BEHIND))
+    def _named(self, word: str, *, quoted: bool) -> Named | None:
+        likely = (word,) if quoted else (word, word.rstrip(_BEHIND))
         return next((found for each in dict.fromkeys(likely) for found in self._readings(each)), None)
 
     def _readings(self, word: str) -> Iterator[Named]:

@@ -1,12 +1,12 @@
 """The desk that the app works at: one conversation in one folder, and everything it can ask for."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ogcode.agent.config import ConfigBroken
-from ogcode.agent.events import Emit, Event, ToolStarted, TurnFinished, Warned
+from ogcode.agent.events import Emit, Event, ToolFinished, ToolStarted, TurnFinished, Warned
 from ogcode.agent.kept import keep_rule
 from ogcode.agent.memory.switch import MEANS, MemorySwitch
 from ogcode.agent.model import Model
@@ -73,8 +73,8 @@ class Conversation:
         self.rights = Rights(
             lambda: self._opened, lambda: self._mode, lambda: self._rules, self._without, self.work.preview
         )
-        self.settings = Settings(here, lambda: self._opened, self.status)
-        self.showing = Showing(lambda: self._opened, lambda: (self._tally.turn, self._tally.replay))
+        self.settings = Settings(here, lambda: self._opened, self.status, self._tally)
+        self.showing = Showing(lambda: self._opened, lambda: (self._tally.turn, self._tally.replay), self._beside)
         self._later = model if isinstance(model, Later) else None
         """Until it is opened."""
         if not isinstance(model, Later):
@@ -114,6 +114,8 @@ class Conversation:
             match event:
                 case ToolStarted(call):
                     self.work.began(call)
+                case ToolFinished(call, _, False):
+                    self._tally.change(self.work.difference(call))
                 case TurnFinished(turn, note):
                     self.showing.said(turn.answer)
             emit(event)
@@ -131,7 +133,7 @@ class Conversation:
                 emit(Warned(f"the rule holds for this session only: {error}"))
 
         self.work.begin(planning=self._mode == "plan")
-        from ogcode.tui.wiring import approval
+        from ogcode.tui.toolbox import approval
 
         try:
             beside = await self.prompt.attached(text, ask=approve, emit=emit)
@@ -160,6 +162,9 @@ class Conversation:
             self.prompt.steering()  # what was not taken up is the next message
             if note and self._opened.memory == "on":
                 self._scribes.start()
+
+    def _beside(self) -> Mapping[str, str]:
+        return {"plan mode": self.work.grant(planning=self._mode == "plan"), "your commands": self.prompt.printed}
 
     def status(self) -> Status:
         spooled = self._spooled.now()  # first: a turn leaves it once its note is there
@@ -221,6 +226,11 @@ class Conversation:
             self._scribes.start()
         said = f"memory is {self._opened.memory} from the next turn on: {MEANS[self._opened.memory]}"
         return "; ".join([*notices, said])
+
+    def ways_back(self) -> Sequence[tuple[int, str]]:
+        from ogcode.tui.undoing import choices_of
+
+        return choices_of(self._opened)
 
     def put_back(self, command: str, argument: str) -> str:
         from ogcode.tui.undoing import put_back

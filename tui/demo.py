@@ -19,8 +19,10 @@ from ogcode.agent.turn import Limits
 from ogcode.tui.calls import subject
 from ogcode.tui.earlier import Choice
 from ogcode.tui.headless import note_is_there
+from ogcode.tui.opened import Opened
 from ogcode.tui.place import Here, look_around, utc_now
-from ogcode.tui.wiring import Opened, approval, open_session, start_scribe
+from ogcode.tui.toolbox import approval
+from ogcode.tui.wiring import open_session, start_scribe
 
 LABEL = "[SCRIPTED MODEL: the answers are written beforehand; all else is real]"
 PATIENCE = 30.0

@@ -130,6 +130,9 @@ class Desk(Protocol):
     def use_memory(self, switch: MemorySwitch) -> str:
         """Save and recall as told from the next turn on, and say so in a sentence."""
 
+    def ways_back(self) -> Sequence[tuple[int, str]]:
+        """Give the turns of this session that one can go back before, the last first, and what was asked in each."""
+
     def put_back(self, command: str, argument: str) -> str:
         """Do `/undo`, `/redo` or `/rewind`, and say line by line what became of it."""
 

@@ -45,6 +45,23 @@ def chosen_session(here: Here, choice: Choice) -> Path | None:
     return near[0]
 
 
+def recollected(here: Here, path: Path) -> Past:
+    """Read a session's past; what was said in a fork begins with what its parents said up to there.
+
+    Raises:
+        OSError: the session's file can't be read.
+    """
+    past, before = recollect(path), dict[int, tuple[str, str]]()
+    for session_id, last in past.parents.items():
+        parent = path.with_name(f"{session_id}.jsonl")
+        with contextlib.suppress(OSError):
+            if is_own(parent, here.seal):
+                theirs = recollect(parent)
+                before |= {turn: each for turn, each in zip(theirs.numbers, theirs.said, strict=True) if turn <= last}
+    said = before | dict(zip(past.numbers, past.said, strict=True))
+    return replace(past, said=tuple(said.values()), numbers=tuple(said))
+
+
 def forked(past: Past) -> Past:
     done = past.turns - (past.open_turn is not None)  # one that is running elsewhere is not of this conversation
     parents = {**past.parents, past.session_id: done}

@@ -23,7 +23,7 @@ async def edited(text: str, run: RunOnTerminal, environ: Mapping[str, str], fold
     with tempfile.TemporaryDirectory(prefix="ogcode-") as private:  # made with 0700
         path = Path(private, "message.md")
         try:
-            path.write_text(text, "utf-8")
+            path.write_text(f"{text}\n" if text else "", "utf-8")
             # Not in the repository: editors believe settings that lie where they are started.
             code = await run([*command, str(path)], Path(private))
             changed = path.read_text("utf-8", "replace")

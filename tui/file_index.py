@@ -48,11 +48,12 @@ class FileIndex:
     def find(self, word: str, stale: Stale) -> Found:
         """Give the paths that fit best: what a folder on disk holds, where one is typed, then what is known."""
         self._renew()
-        listed = _typed(self._top, word, self._home)
+        listed = [] if stale() else _typed(self._top, word, self._home)
         growing = self._growing
         paths = self._paths or growing or []
         best = [] if word.startswith(("/", "~", "../")) else self._best(word, paths, stale)
-        known = dict.fromkeys(path for path in (*listed, *best) if path != word or not path.endswith("/"))
+        typed, named = (listed, []) if "/" in word or word.startswith(".") else ([], listed)
+        known = dict.fromkeys(path for path in (*typed, *best, *named) if path != word or not path.endswith("/"))
         left_out = f"only the first {self._most:,} files are searched: type the folder of another" if self._full else ""
         return Found(tuple(known)[:OFFERED], growing is None, left_out)
 
@@ -167,7 +168,7 @@ def _filtered(pattern: re.Pattern[str], paths: Iterable[str], stale: Stale) -> l
 def _typed(top: Path, word: str, home: str) -> list[str]:
     """List what a typed folder holds that begins so: ignored files and those outside, too."""
     folder, slash, begun = word.rpartition("/")
-    if not slash and not begun.startswith("."):
+    if not word:
         return []
     place = f"{home}{folder[1:]}" if home and (folder == "~" or folder.startswith("~/")) else folder
     try:

@@ -46,9 +46,16 @@ def plain_here() -> bool:
     return any(line.split(b"#")[0].replace(b" ", b"").strip() == b"screen_reader=true" for line in lines)
 
 
+def all_letters() -> bool:
+    """Tell whether the locale lets every letter be shown, and the lines that are drawn with them."""
+    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+
+
 def paint(model: str, *, inline: bool = False) -> "FirstFrame | None":
     """Draw the frame where there is a terminal that can show it; `model` is what is known by now, or empty."""
     if os.environ.get("TERM", "dumb") in ("", "dumb", "unknown") or not os.isatty(0) or not os.isatty(1):
+        return None
+    if not all_letters():
         return None
     try:
         return FirstFrame(model, inline=inline)
@@ -66,7 +73,7 @@ class FirstFrame:
         self.modes = termios.tcgetattr(0)
         """As they were before us: whoever leaves last puts them back."""
         self.typed = b""
-        """What was typed before a question had to be asked in the plain terminal."""
+        """What was typed before us, and before a question had to be asked in the plain terminal."""
         self.shown = True
         self.gone = _GONE_INLINE if inline else "\x1b[?1049l"
         """What takes it from the terminal."""
@@ -80,6 +87,8 @@ class FirstFrame:
         modes[6][termios.VMIN], modes[6][termios.VTIME] = 1, 0
         modes[6][termios.VSUSP] = _DISABLED  # a terminal in this state is nothing to go back to a shell with
         termios.tcsetattr(0, termios.TCSANOW, modes)
+        self._take()
+        self.typed = self.typed.replace(b"\n", b"\r")  # Enter, as the terminal gave it then
         _write(_drawn_inline(model) if inline else _drawn(model))
 
     def listen(self) -> None:
@@ -90,13 +99,17 @@ class FirstFrame:
         if not self.shown:
             return
         self.shown = False
-        with contextlib.suppress(OSError):  # the terminal may be gone
-            while select.select([0], [], [], 0)[0] and (got := os.read(0, 1 << 16)):
-                self.typed += got
+        self._take()
         with contextlib.suppress(OSError):
             _write(f"\x1b[?2004l{self.gone}\x1b[?25h")
         with contextlib.suppress(termios.error):
             termios.tcsetattr(0, termios.TCSANOW, self.modes)
+
+    def _take(self) -> None:
+        """Take what was typed and nobody has read."""
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            while select.select([0], [], [], 0)[0] and (got := os.read(0, 1 << 16)):
+                self.typed += got
 
     def hand_over(self) -> None:
         """Leave it to the app from here on."""
@@ -130,16 +143,15 @@ def _drawn(model: str) -> str:
 
 def _drawn_inline(model: str) -> str:
     """Lay out what the app begins with below the shell's prompt; the cursor is in the second of its lines."""
-    rule, entry, status = _rows(model, _size()[0])
-    return f"\x1b[?2004h\r\x1b[J{rule}\r\n{entry}\r\n{rule}\r\n{status}\x1b[2A\x1b[3G"
+    _, entry, status = _rows(model, _size()[0])
+    return f"\x1b[?2004h\r\x1b[J\r\n{entry}\r\n{status}\x1b[1A\x1b[3G"
 
 
 def _rows(model: str, width: int) -> tuple[str, str, str]:
     """Give the rule, the line of entry and that of the status."""
-    line = "─" if (sys.stdout.encoding or "").lower().replace("-", "") == "utf8" else "-"
     status = " · ".join(part for part in ("".join(filter(str.isprintable, model)), "starting") if part)
     entry = _inked("32", "> ") + _inked("2", PLACEHOLDER[: max(width - 3, 0)])
-    return _inked("34", line * width), entry, f"  {status[: max(width - 4, 0)]}"
+    return _inked("34", "─" * width), entry, f"  {status[: max(width - 4, 0)]}"
 
 
 def _inked(codes: str, text: str) -> str:
@@ -155,6 +167,6 @@ def _size() -> tuple[int, int]:
 
 
 def _write(text: str) -> None:
-    left = text.encode(sys.stdout.encoding or "utf-8", "replace")
+    left = text.encode("utf-8", "replace")
     while left:
         left = left[os.write(1, left) :]

@@ -19,13 +19,15 @@ from ogcode.tui.arguments import Arguments
 from ogcode.tui.arrival import arrive, memory_given, rules_given, without_tool
 from ogcode.tui.asked import BadInput, Request, read_messages, read_request
 from ogcode.tui.earlier import Choice
+from ogcode.tui.opened import Opened
 from ogcode.tui.output import Json, Output, StreamJson, Text
 from ogcode.tui.partial import Partial
 from ogcode.tui.place import Here, closed_here, ignored_here
 from ogcode.tui.progress import Lines, Live, Progress, Quiet, Started
 from ogcode.tui.result import Outcome
 from ogcode.tui.signals import Signals
-from ogcode.tui.wiring import Opened, approval, open_session, start_scribe
+from ogcode.tui.toolbox import approval
+from ogcode.tui.wiring import open_session, start_scribe
 
 if TYPE_CHECKING:
     from ogcode.tui.structured import Structure

@@ -14,7 +14,7 @@ from ogcode.tui.arguments import Arguments
 from ogcode.tui.arrival import arrive, memory_given, rules_given
 from ogcode.tui.choice import Choice
 from ogcode.tui.conversation import Conversation, Later
-from ogcode.tui.first_frame import FirstFrame, paint, plain_here
+from ogcode.tui.first_frame import FirstFrame, all_letters, paint, plain_here
 from ogcode.tui.place import Here, ignored_here
 
 
@@ -67,6 +67,8 @@ def _run(given: Arguments, here: Here, frame: FirstFrame | None) -> int:
         else:
             from ogcode.tui.linear.front import run_linear
 
+            if not all_letters():
+                sys.stderr.write("ogcode: no UTF-8 here, so letters are lost; LC_ALL=C.UTF-8 shows them all\n")
             code = run_linear(desk, first_prompt=first)
     except ModelError as error:
         from ogcode.agent.models.choice import NoModel

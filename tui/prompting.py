@@ -24,7 +24,7 @@ from ogcode.tui.prompt_desk import Found, Ran, RunOnTerminal
 if TYPE_CHECKING:
     from ogcode.tui.attachments import Attached
     from ogcode.tui.file_index import FileIndex
-    from ogcode.tui.wiring import Opened
+    from ogcode.tui.opened import Opened
 
 HISTORY = 500
 _HISTORY_BYTES = 2_000_000
@@ -149,14 +149,18 @@ class Prompting:
         path.write_bytes(content)
         return str(path)
 
+    @property
+    def printed(self) -> str:
+        """What the user's commands printed, as it goes to the model with the next message."""
+        return _bounded(self._ran, 2 * share(self._opened().session.model.window, _SHOWN))
+
     async def attached(self, text: str, *, ask: Ask, emit: Emit) -> "Attached":
         """Give what goes to the model beside a message: what commands printed, and the files that it names."""
         from ogcode.tui.attachments import Attached, Attaching
 
         opened = self._opened()
-        ran, self._ran = self._ran, []
+        told, self._ran = self.printed, []
         elsewhere, self._elsewhere = self._elsewhere, ""
-        told = _bounded(ran, 2 * share(opened.session.model.window, _SHOWN))
         if "@" not in text:
             return Attached(told, outside=elsewhere)
         here = self._here

@@ -63,7 +63,7 @@ class Remembering:
 
     def _matching(self, words: str) -> "list[Fact | Entry]":
         from ogcode.tui.facts_desk import listed, matching
-        from ogcode.tui.wiring import open_library
+        from ogcode.tui.toolbox import open_library
 
         named = [fact for fact in listed(self._here) if words.startswith("m-") and fact.id.startswith(words)]
         notes = open_library(self._here, None).notes

@@ -14,7 +14,7 @@ from ogcode.tui.place import mode_here
 from ogcode.tui.rights_desk import Asking, RuleLine, Unbelieved
 
 if TYPE_CHECKING:
-    from ogcode.tui.wiring import Opened
+    from ogcode.tui.opened import Opened
 
 _MODES: Mapping[Mode, str] = {
     "plan": "mode plan: it looks around and plans; nothing is changed or run",

@@ -25,6 +25,8 @@ class SessionLine:
     here: bool
     """It is of this checkout, and not of another one of the repository."""
     current: bool = False
+    folder: str = ""
+    """Another one that it is of, in which it can be gone on with."""
 
     @property
     def title(self) -> str:
@@ -32,8 +34,14 @@ class SessionLine:
 
 
 class SessionsDesk(Protocol):
-    def listed(self) -> Sequence[SessionLine]:
-        """Give this checkout's sessions, then those of the others, the most recently active first: in a thread."""
+    def listed(self, *, everywhere: bool = False) -> Sequence[SessionLine]:
+        """Give this checkout's sessions, then those of the others, the most recently active first: in a thread.
+
+        `everywhere` adds those of all other folders that the user trusts.
+
+        Raises:
+            NotDone: it is not known which those are.
+        """
 
     def preview(self, session_id: str) -> Sequence[tuple[str, str]]:
         """Give the last requests and answers of a session, oldest first: in a thread."""
@@ -52,11 +60,18 @@ class SessionsDesk(Protocol):
             NotDone: all is as it was.
         """
 
-    def rename(self, name: str) -> str:
-        """Call this session something, and say so.
+    def rename(self, name: str, session_id: str = "") -> str:
+        """Call a session something, or this one, and say so.
 
         Raises:
             NotDone: it keeps its name.
+        """
+
+    def delete(self, session_id: str) -> str:
+        """Move a session to the trash, and say where it is.
+
+        Raises:
+            NotDone: it is where it was.
         """
 
     def export(self, kind: str, place: str) -> str:

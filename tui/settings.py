@@ -11,10 +11,11 @@ from ogcode.tui.desk import NotDone
 from ogcode.tui.keys import Keys, load_keys
 from ogcode.tui.place import Here
 from ogcode.tui.settings_desk import SettingLine
+from ogcode.tui.tally import Tally
 
 if TYPE_CHECKING:
     from ogcode.tui.desk import Status
-    from ogcode.tui.wiring import Opened
+    from ogcode.tui.opened import Opened
 
 _AT_ONCE = ("theme", "notify", "vim", "status_line.command")
 
@@ -22,10 +23,13 @@ _AT_ONCE = ("theme", "notify", "vim", "status_line.command")
 class Settings:
     """Implements `SettingsDesk`."""
 
-    def __init__(self, here: Here, opened: "Callable[[], Opened]", status: "Callable[[], Status]") -> None:
+    def __init__(
+        self, here: Here, opened: "Callable[[], Opened]", status: "Callable[[], Status]", tally: Tally
+    ) -> None:
         self._here = here
         self._opened = opened
         self._status = status
+        self._tally = tally
         self._config = here.config
         self._began = here.now()
         self.line = ""
@@ -111,7 +115,12 @@ class Settings:
             "workspace": {"current_dir": folder, "project_dir": str(here.root.top)},
             "version": VERSION,
             "output_style": {"name": "default"},
-            "cost": {"total_cost_usd": status.cost or 0.0, "total_duration_ms": round(lasted)},
+            "cost": {
+                "total_cost_usd": status.cost or 0.0,
+                "total_duration_ms": round(lasted),
+                "total_lines_added": self._tally.added,
+                "total_lines_removed": self._tally.removed,
+            },
             "context_window": {
                 "total_input_tokens": session.usage.input_tokens,
                 "total_output_tokens": session.usage.output_tokens,

@@ -1,7 +1,7 @@
 """What can be shown of a session: what its next request holds, what it has cost, said and changed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +11,21 @@ from ogcode.agent.turn import Usage
 if TYPE_CHECKING:
     from ogcode.tui.commands.checks import Check
     from ogcode.tui.context import Part
-    from ogcode.tui.wiring import Opened
+    from ogcode.tui.opened import Opened
 
 
 class Showing:
     """Implements `ShowingDesk`."""
 
-    def __init__(self, opened: "Callable[[], Opened]", turn: Callable[[], tuple[Usage, int]]) -> None:
+    def __init__(
+        self,
+        opened: "Callable[[], Opened]",
+        turn: Callable[[], tuple[Usage, int]],
+        beside: Callable[[], Mapping[str, str]],
+    ) -> None:
         self._opened = opened
+        self._beside = beside
+        """What goes out with the user's next words, by what it is."""
         self._turn = turn
         """What the last turn used, and what it would have with all earlier turns sent again (0: not known)."""
         self._said = list[str]()
@@ -45,7 +52,7 @@ class Showing:
 
         opened = self._opened()
         await asyncio.to_thread(_vocabulary)
-        return parts_of_next_request(opened)
+        return parts_of_next_request(opened, self._beside())
 
     def cost(self) -> str:
         return "\n".join(self._costs())
@@ -64,7 +71,8 @@ class Showing:
         mine = add_up(each for each in ledger if each.session_id == opened.session.id)
         for role in ("agent", "librarian", "scribe"):
             if (part := mine.roles[role]).requests:
-                yield f"  {role:<12}{_used(part.usage)} in {part.requests:,} request{'s' * (part.requests > 1)}"
+                number = f"{part.requests:,} request{'s' * (part.requests > 1)}"
+                yield f"  {role:<12}{number}, {_used(part.usage)}"
         sent, replayed = mine.roles["agent"].usage.input_tokens, mine.replay.tokens
         if replayed > sent:
             plain, cached = mine.replay.cost(opened.here, mine.roles["agent"].usage.cost)

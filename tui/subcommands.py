@@ -1,6 +1,7 @@
 """The commands that are not a turn: recall, memory, sessions, models, doctor and their like."""
 
 import os
+from argparse import ArgumentParser
 from pathlib import Path
 
 from ogcode.tui.commands.given import Given, count, parser_of
@@ -43,6 +44,17 @@ def run_command(name: str, words: list[str]) -> int:
 
 
 def _parsed(name: str, words: list[str]) -> Given:
+    parser = command_parser(name)
+    given = parser.parse_intermixed_args(words, Given())
+    if name == "sessions" and bool(given.names) == (given.command == "list"):
+        parser.error("name the sessions" if given.command != "list" else "list takes no names; show ID shows one")
+    if name == "undo" and (given.turn is None) == (given.command == "to"):
+        parser.error("to needs a turn: ogcode undo to TURN" if given.command == "to" else "only to takes a turn")
+    return given
+
+
+def command_parser(name: str) -> ArgumentParser:
+    """Build the reader of what follows a command, but for memory and batch, which have their own."""
     parser = parser_of(name)
     match name:
         case "recall":
@@ -85,12 +97,7 @@ def _parsed(name: str, words: list[str]) -> Given:
                 default="",
                 help="commit notes with the repository, or keep them out of git; without it: how things stand",
             )
-    given = parser.parse_intermixed_args(words, Given())
-    if name == "sessions" and bool(given.names) == (given.command == "list"):
-        parser.error("name the sessions" if given.command != "list" else "list takes no names; show ID shows one")
-    if name == "undo" and (given.turn is None) == (given.command == "to"):
-        parser.error("to needs a turn: ogcode undo to TURN" if given.command == "to" else "only to takes a turn")
-    return given
+    return parser
 
 
 def _run(name: str, here: Here, given: Given) -> int:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ogcode.agent.events import Answered, Event, Nested, SummedUp, TurnFinished
 from ogcode.agent.turn import Usage
+from ogcode.tui.calls import changed_lines
 
 
 class Tally:
@@ -18,6 +19,8 @@ class Tally:
         """Tokens of the last request and its answer."""
         self.running = Usage()
         """Of the turn that runs: the session counts it when it has ended."""
+        self.added = self.removed = 0
+        """Lines that edits of this session have changed."""
 
     def begin(self) -> None:
         """A turn begins."""
@@ -26,7 +29,13 @@ class Tally:
     def forget(self) -> None:
         """Another session begins."""
         self.begin()
-        self.used = 0
+        self.used = self.added = self.removed = 0
+
+    def change(self, difference: str) -> None:
+        """Count the lines of a change that was made."""
+        added, removed = changed_lines(difference)
+        self.added += added
+        self.removed += removed
 
     def add(self, event: Event) -> None:
         if isinstance(event, Answered):

@@ -18,7 +18,7 @@ from ogcode.tui.place import Here
 
 if TYPE_CHECKING:
     from ogcode.agent.sandbox.wrapped import Wrap, Wrapped
-    from ogcode.tui.wiring import Opened
+    from ogcode.tui.opened import Opened
 
 REWIND = (
     "/rewind TURN puts files and conversation back to before a turn; /rewind TURN files, or conversation, only that"
@@ -128,7 +128,8 @@ def _plan(opened: "Opened", transcript: Transcript | None, command: str, argumen
                 return opened.undo.before(turns[0])
             plan = opened.undo.before(turns[0], turns)
             return plan if what != ["conversation"] else Plan("undo", (), (), conversation=turns)
-    return "\n".join([REWIND, *_choices(opened, transcript)])
+    choices = choices_of(opened)[:_LISTED]
+    return "\n".join([REWIND, *(f"  {number}: {clean(' '.join(said.split()))[:80]}" for number, said in choices)])
 
 
 def _turns(opened: "Opened", transcript: Transcript | None) -> Sequence[int]:
@@ -137,13 +138,14 @@ def _turns(opened: "Opened", transcript: Transcript | None) -> Sequence[int]:
     return recollect(transcript.path).numbers
 
 
-def _choices(opened: "Opened", transcript: Transcript | None) -> Iterator[str]:
+def choices_of(opened: "Opened") -> Sequence[tuple[int, str]]:
+    """Give the turns of a session that one can go back before, the last first, and what was asked in each."""
+    transcript = opened.transcript if opened.memory == "on" else None
     said = dict[int, str]()
     if transcript:
         past = recollect(transcript.path)
         said = {number: request for number, (request, _) in zip(past.numbers, past.said, strict=True)}
-    for number in sorted(_turns(opened, transcript), reverse=True)[:_LISTED]:
-        yield f"  {number}: {clean(' '.join(said.get(number, '').split()))[:80]}"
+    return [(number, said.get(number, "")) for number in sorted(_turns(opened, transcript), reverse=True)]
 
 
 def _hints(done: Plan) -> Iterator[str]:

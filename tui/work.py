@@ -9,7 +9,7 @@ from ogcode.agent.turn import ToolCall
 from ogcode.tui.work_desk import JobLine
 
 if TYPE_CHECKING:
-    from ogcode.tui.wiring import Opened
+    from ogcode.tui.opened import Opened
 
 PLANNING = (
     "(Plan mode: nothing can be changed or run yet. Look around, ask what you must know, then call ask_user with your "
@@ -27,12 +27,15 @@ class Work:
 
     def begin(self, *, planning: bool) -> None:
         """Make ready for a turn."""
-        opened = self._opened()
         self._previews.clear()
+        session = self._opened().session
+        session.beside = f"{session.beside}\n{self.grant(planning=planning)}".strip()
+
+    def grant(self, *, planning: bool) -> str:
+        """Let the model ask the person in the next turn; give the words that go with its mode."""
+        opened = self._opened()
         opened.person, opened.planning = self._person, planning
-        if planning and self._person and opened.here.tailored.offers("ask_user"):
-            session = opened.session
-            session.beside = f"{session.beside}\n{PLANNING}".strip()
+        return PLANNING if planning and self._person and opened.here.tailored.offers("ask_user") else ""
 
     def began(self, call: ToolCall) -> None:
         """Look at what a call is about to change, before it does."""

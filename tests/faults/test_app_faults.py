@@ -57,8 +57,7 @@ def test_a_signal_in_a_turn_restores_the_terminal_and_leaves_a_note_and_no_comma
     assert not sleeping(NAP)
 
 
-@pytest.mark.torture
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", [34, *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(100, 150))])
 def test_a_signal_at_any_time_restores_the_terminal(tmp_path: Path, seed: int) -> None:
     chosen, place = random.Random(seed), new_place(tmp_path)
     number, size = chosen.choice([*CODES]), chosen.randrange(1, 12_000)
@@ -66,7 +65,7 @@ def test_a_signal_at_any_time_restores_the_terminal(tmp_path: Path, seed: int) -
     terminal = ogcode(place, "--mode", "yolo", "go on")
     terminal.until(lambda: len(terminal.raw) >= size or (place.folder / "begun").exists())
     os.kill(terminal.pid, number)
-    assert terminal.ends() in (CODES[number], 128 + number)
+    assert terminal.ends() in (CODES[number], 128 + number), terminal.raw[-2000:]
     assert terminal.restored()
     assert noted(place) or not (place.folder / "begun").exists()
     assert not sleeping(NAP)

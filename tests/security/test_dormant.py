@@ -13,7 +13,8 @@ from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.turn import Limits, ToolCall
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import look_around, utc_now
-from ogcode.tui.wiring import approval, open_session
+from ogcode.tui.toolbox import approval
+from ogcode.tui.wiring import open_session
 
 LATER = """
 conftest.py tests/conftest.py CONFTEST.PY sitecustomize.py src/usercustomize.py lib/evil.pth setup.py tox.ini

@@ -16,7 +16,8 @@ from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.turn import Limits, ToolCall, Verdict
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import Here, look_around, utc_now
-from ogcode.tui.wiring import approval, open_session
+from ogcode.tui.toolbox import approval
+from ogcode.tui.wiring import open_session
 
 WORD = "MARMALADE"
 

@@ -77,7 +77,7 @@ def run_batch(words: Sequence[str]) -> int:
         SystemExit: the words make no sense, and that has been said.
         SandboxMissing, ConfigBroken, TrustBroken, OSError: nothing was begun, or what was begun is gone on with later.
     """
-    asked = _parsed(words)
+    asked = batch_parser().parse_args(words, _Asked())
     here = look_around(Path.cwd(), dict(os.environ), utc_now, trust=asked.trust, sandbox=asked.sandbox)
     if not here.trusted:
         remark("ogcode: this folder is not trusted, and a batch runs git and commands in it; --trust trusts it")
@@ -94,7 +94,8 @@ def run_batch(words: Sequence[str]) -> int:
     return code
 
 
-def _parsed(words: Sequence[str]) -> _Asked:
+def batch_parser() -> argparse.ArgumentParser:
+    """Build the reader of the command's words."""
     parser = argparse.ArgumentParser(
         prog="ogcode batch",
         description="Run many tasks, each once, however often the batch is killed.",
@@ -117,7 +118,7 @@ def _parsed(words: Sequence[str]) -> _Asked:
     add("--in-place", action="store_true", help="work in this checkout: no worktrees, branches and commits")
     add("--keep-worktrees", action="store_true", help="leave the worktrees of finished tasks")
     add("--trust", action="store_true", help="trust this folder from now on")
-    return parser.parse_args(words, _Asked())
+    return parser
 
 
 def _run(asked: _Asked, here: Here, tasks: Tasks) -> int:

@@ -1,6 +1,7 @@
 """`ogcode memory …`: from its words to what they ask for."""
 
 import sys
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,18 @@ def parse_memory(words: Sequence[str]) -> Given | int:
         hint = f"did you mean '{near}'?" if near else f"there are {', '.join(COMMANDS)}"
         sys.stderr.write(f"{USAGE.partition(chr(10))[0]}\nogcode memory: no command {command!a}; {hint}\n")
         return 2
+    parser = memory_parser(command)
+    at = [*words].index(command)
+    given = parser.parse_intermixed_args([*words[:at], *words[at + 1 :]], Given(command=command))
+    if command == "forget" and bool(given.names) == bool(given.conversation):
+        parser.error("name notes, or one conversation with --conversation TAG")
+    if command == "rescribe" and bool(given.names) == given.all:
+        parser.error("name notes, or say --all")
+    return given
+
+
+def memory_parser(command: str) -> ArgumentParser:
+    """Build the reader of what follows one of the commands."""
     parser = parser_of(f"memory {command}")
     add = parser.add_argument
     match command:
@@ -118,13 +131,7 @@ def parse_memory(words: Sequence[str]) -> Given | int:
             add("names", nargs="*", metavar="NAME")
             add("--all", action="store_true", help="all that no model wrote")
             add("--wait", type=seconds, default=60.0, metavar="SECONDS", help="for the scribe (60)")
-    at = [*words].index(command)
-    given = parser.parse_intermixed_args([*words[:at], *words[at + 1 :]], Given(command=command))
-    if command == "forget" and bool(given.names) == bool(given.conversation):
-        parser.error("name notes, or one conversation with --conversation TAG")
-    if command == "rescribe" and bool(given.names) == given.all:
-        parser.error("name notes, or say --all")
-    return given
+    return parser
 
 
 def run_memory(here: Here, given: Given) -> int:

@@ -10,7 +10,7 @@ from ogcode.librarian.recall import Answer, RecallFailed, recall
 from ogcode.tui.commands.notes import conversation, open_notes
 from ogcode.tui.commands.terminal import answer, answer_json
 from ogcode.tui.place import Here
-from ogcode.tui.wiring import open_library
+from ogcode.tui.toolbox import open_library
 
 
 def ask_librarian(here: Here, question: str, tag: str, *, as_json: bool) -> int:

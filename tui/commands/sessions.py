@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from ogcode.agent.durable import Lock, make_folder, sync_folder
 from ogcode.agent.transcript import own_sessions, recollect
 from ogcode.tui.commands.change import NotChanged
 from ogcode.tui.commands.given import Given
 from ogcode.tui.commands.notes import counted
 from ogcode.tui.commands.terminal import answer, answer_json, asked, flat, remark
-from ogcode.tui.earlier import Choice, chosen_session, lock_file
+from ogcode.tui.desk import NotDone
+from ogcode.tui.earlier import Choice, chosen_session
 from ogcode.tui.place import Here
-from ogcode.tui.sessions import exported
+from ogcode.tui.sessions import exported, put_away
 
 COMMANDS = ("list", "show", "export", "delete")
 
@@ -47,6 +47,8 @@ def _list(here: Here, *, as_json: bool) -> None:
     """List the sessions of this place, the most recently active first."""
     for path in own_sessions(here.root.sessions, here.seal):
         past = recollect(path)
+        if not past.turns and not past.name:
+            continue  # nothing was said in it
         first = past.said[0][0] if past.said else ""
         active = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
         if as_json:
@@ -72,31 +74,12 @@ def _delete(here: Here, paths: Sequence[Path], *, sure: bool, as_json: bool) -> 
         raise NotChanged(f"nobody can be asked whether {named} is to be deleted; say --yes")
     if not sure and not asked(f"Delete {named}? The notes stay; they no longer have the words to their turns."):
         raise NotChanged("nothing was deleted")
-    trash = here.root.store / "trash"
-    if trash.is_symlink():
-        raise NotChanged(f"{trash} is a link; what is deleted is only kept in a folder of its own")
-    make_folder(trash)
     for path in paths:
-        lock = Lock.take(lock_file(here, path.stem))
-        if lock is None:
-            raise NotChanged(f"session {path.stem[:8]} is in use; end it first")
         try:
-            kept = _free(trash, path.stem)
-            path.rename(kept)
-            sync_folder(trash)
-            sync_folder(path.parent)
-        finally:
-            lock.release(remove=True)
+            kept = put_away(here, path)
+        except NotDone as error:
+            raise NotChanged(str(error)) from error
         if as_json:
             answer_json({"session_id": path.stem, "deleted": True, "path": str(kept)})
         else:
             remark(f"session {path.stem[:8]} is in {kept}; mv it back to {path} to have it again")
-
-
-def _free(trash: Path, session_id: str) -> Path:
-    """Find a name that nothing in the trash has."""
-    number, path = 1, trash / f"session-{session_id}.jsonl"
-    while path.exists() or path.is_symlink():
-        number += 1
-        path = trash / f"session-{session_id}-{number}.jsonl"
-    return path

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ogcode.agent.memory.switch import MEANS, SWITCHES
+from ogcode.agent.nearest import nearest
 from ogcode.tui.arguments import MODES
 from ogcode.tui.linear.asking import choose
 from ogcode.tui.linear.telling import in_words, one_line
 from ogcode.tui.screen.actions import files, permissions, remember, rules, shown, turns
 from ogcode.tui.screen.actions.command import Command
+from ogcode.tui.screen.actions.elsewhere import INSTEAD
 
 if TYPE_CHECKING:
     from ogcode.tui.linear.front import Linear
@@ -144,7 +146,7 @@ async def _quit(front: "Linear", argument: str) -> None:  # noqa: ARG001
 
 
 _OWN: "Sequence[Command[Linear]]" = (
-    Command("/help", "", "lists the commands", _help),
+    Command("/help", "", "lists the commands", _help, aliases=("/?",)),
     Command("/status", "", "model, mode, sandbox, window, notes", _status),
     Command("/context", "", "what the next request will hold, part by part", _context),
     Command("/output", "", "reads what the last tool gave, or the change it made", _output),
@@ -157,8 +159,8 @@ _OWN: "Sequence[Command[Linear]]" = (
     Command("/fork", "[name]", "go on in a copy; this session stays as it is", _fork),
     Command("/rename", "name", "give this session a name", _rename),
     Command("/export", "[kind] [file]", "write this session into a file: md, json or html", _export),
-    Command("/new", "", "start a new session; the old one stays in memory", _new, aliases=("/clear",)),
-    Command("/quit", "", "leave", _quit, aliases=("/exit",)),
+    Command("/new", "", "start a new session; the old one stays in memory", _new, aliases=("/clear", "/reset")),
+    Command("/quit", "", "leave", _quit, aliases=("/exit", "/q", "/bye")),
 )
 COMMANDS: "Sequence[Command[Linear]]" = (
     *_OWN,
@@ -166,7 +168,7 @@ COMMANDS: "Sequence[Command[Linear]]" = (
     *shown.SAID,
     *remember.COMMANDS,
     *permissions.COMMANDS,
-    *files.COMMANDS,
+    *files.SAID,
     *rules.COMMANDS,
 )
 _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
@@ -174,3 +176,11 @@ _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *co
 
 def named(name: str) -> "Command[Linear] | None":
     return _BY_NAME.get(name)
+
+
+def unknown(name: str) -> str:
+    """Say what there is in the place of a command that there is not."""
+    if instead := {**INSTEAD, "/plan": "/mode plan begins it, /mode ask leaves it"}.get(name):
+        return f"ogcode has no {name}: {instead}"
+    close = nearest(name, _BY_NAME)
+    return f"there is no command {one_line(name)} here; {f'did you mean {close}?' if close else '/help lists them'}"

@@ -16,10 +16,10 @@ from ogcode.agent.turn import ToolCall, Verdict
 from ogcode.tui.desk import Desk, NotDone
 from ogcode.tui.linear.asking import ask_call, ask_change, ask_question
 from ogcode.tui.linear.lines import Lines
-from ogcode.tui.linear.telling import Telling, one_line
+from ogcode.tui.linear.telling import Telling
 from ogcode.tui.screen.actions.command import Command, parse
 
-_HELLO = "ogcode, one line after the other; /help lists commands, Ctrl+C interrupts, Ctrl+D leaves"
+_HELLO = "ogcode, line by line; /help lists commands, Ctrl+C interrupts, Ctrl+D leaves"
 _AGAIN = 2.0
 """Seconds within which a second Ctrl+C leaves."""
 _BLIND = 0.3
@@ -30,6 +30,8 @@ _PATIENCE = 5.0
 
 class Linear:
     """Implements `Front`."""
+
+    stop_key = "Ctrl+C"
 
     def __init__(self, desk: Desk, lines: int, out: TextIO, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.desk = desk
@@ -181,13 +183,13 @@ class Linear:
         if not text.strip():
             return
         if command := parse(text):
-            from ogcode.tui.linear.commands import named  # slow to load: not before there is one
+            from ogcode.tui.linear.commands import named, unknown  # slow to load: not before there is one
 
             name, argument = command
             if found := named(name):
                 await self._run_command(found, argument)
             else:
-                self.tell(f"there is no command {one_line(name)} here; /help lists what there is")
+                self.tell(unknown(name))
             return
         self.desk.prompt.remember(text)
         if text.startswith("!") and (own := text.lstrip("!").strip()):

@@ -20,7 +20,7 @@ from ogcode.agent.events import (
     Warned,
 )
 from ogcode.agent.turn import Turn
-from ogcode.tui.calls import LONGEST, subject
+from ogcode.tui.calls import LONGEST, changed_lines, subject
 from ogcode.tui.progress import RECALLS
 from ogcode.tui.work_desk import WorkDesk
 
@@ -104,9 +104,8 @@ class Telling:
         elif call.name in RECALLS:
             self._say(f"tool {name} done, from {', '.join(dict.fromkeys(_LINK.findall(event.output))) or 'no note'}")
         elif difference.startswith("--- "):
-            body = difference.split("\n")[2:]
-            more, less = (sum(line.startswith(sign) for line in body) for sign in "+-")
-            self._say(f"tool {name} done: {more} added, {less} removed; /output reads the change")
+            more, less = changed_lines(difference)
+            self._say(f"tool {name} done: {more:,} added, {less:,} removed; /output reads the change")
         else:
             number = len(event.output.splitlines())
             self._say(f"tool {name} done, {number:,} line{'' if number == 1 else 's'}; /output reads them")

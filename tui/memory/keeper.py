@@ -133,7 +133,7 @@ class Keeper:
         from ogcode.agent.models.slot import at_work
         from ogcode.agent.usage import log_usage
         from ogcode.librarian.recall import RecallFailed, recall
-        from ogcode.tui.wiring import open_library
+        from ogcode.tui.toolbox import open_library
 
         here = self._here
         try:

@@ -13,20 +13,22 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.driver import Driver
 from textual.events import Key
+from textual.screen import Screen
 from textual.widgets import Static
 
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import ToolCall, Verdict
 from ogcode.tui.desk import Desk
-from ogcode.tui.screen.actions.catalogue import named, nearest
+from ogcode.tui.screen.actions.catalogue import named, unknown
 from ogcode.tui.screen.actions.command import parse
+from ogcode.tui.screen.actions.elsewhere import INSTEAD_IN_APP
 from ogcode.tui.screen.actions.memory import show_memory
 from ogcode.tui.screen.approvals import Approvals
 from ogcode.tui.screen.asking import show_unbelieved
 from ogcode.tui.screen.blocks.fold import Fold
-from ogcode.tui.screen.blocks.lines import flat
 from ogcode.tui.screen.blocks.recall import OpenNote
 from ogcode.tui.screen.card import Mistyped, Stopped
+from ogcode.tui.screen.driver import Paced
 from ogcode.tui.screen.inline import Inline
 from ogcode.tui.screen.opening import Opening
 from ogcode.tui.screen.own_line import OwnLine
@@ -54,6 +56,8 @@ class Ogcode(App[int]):
     CSS_PATH: ClassVar[list[str | PurePath]] = ["app.tcss", "work.tcss", "writing/writing.tcss", "inline.tcss"]
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = "Prompt"
+    INLINE_PADDING = 0
+    stop_key = "Esc"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "clear_or_leave", show=False, priority=True, id="clear"),
         Binding("ctrl+d", "leave_if_empty", show=False, priority=True, id="leave"),
@@ -65,7 +69,6 @@ class Ogcode(App[int]):
         Binding("ctrl+z", "suspend_process", show=False, priority=True, id="suspend"),
         Binding("ctrl+p", "palette", show=False, priority=True, id="palette"),
         Binding("escape", "escape", show=False),
-        Binding("tab", "to_folds", show=False),
         Binding("pageup", "page(-1)", show=False),
         Binding("pagedown", "page(1)", show=False),
     ]
@@ -91,6 +94,9 @@ class Ogcode(App[int]):
         self._inline = Inline(self)
         self._pressed = self._escaped = float("-inf")
 
+    def get_default_screen(self) -> Screen[None]:
+        return Paced(id="_default")
+
     def compose(self) -> ComposeResult:
         suggestions, sign, queue = Suggestions(), Static("> ", markup=False), Queue()
         yield Transcript()
@@ -108,10 +114,13 @@ class Ogcode(App[int]):
         self.set_keymap({name: ",".join(chosen) for name, chosen in keys.chosen.items()})
         self.prompt.keys = keys.in_prompt()
         self.call_after_refresh(self._open)
+        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
+        if self.is_inline:
+            self.transcript.print_above = self._inline.flush
         if not self.is_headless:
             hear_signals(self.leave)
 
-    @work
+    @work(group="opening")
     async def _open(self) -> None:
         await self.opening.run()
 
@@ -227,6 +236,7 @@ class Ogcode(App[int]):
     def _make_room(self) -> None:
         """Give the prompt's place to the card that waits, or give it back."""
         waits = self.approvals.waits
+        self.screen_stack[0].set_class(waits, "-asks")
         self.screen_stack[0].query_one("#entry").display = not waits
         self.activity.display = self.turns.running and not waits
         if waits and len(self.screen_stack) > 1:
@@ -262,10 +272,13 @@ class Ogcode(App[int]):
 
     async def command(self, text: str, name: str, argument: str) -> None:
         command = named(name)
+        self.transcript.anchor()  # what is said to it is to be seen
         if command is None:
-            near = nearest(name)
-            hint = f"did you mean {near}?" if near else "/help lists what there is"
-            await self.transcript.say(f"there is no command {flat(name)}; {hint}", "warning")
+            await self.transcript.say(unknown(name), "warning")
+            if argument or name not in INSTEAD_IN_APP:
+                self.prompt.put(text)
+        elif argument and not command.argument:
+            await self.transcript.say(f"{name} takes no words; it would do this: {command.does}", "warning")
             self.prompt.put(text)
         elif command.at_rest and self.turns.running:
             await self.transcript.say(f"a turn is running; Esc interrupts it, then {command.name}", "warning")
@@ -342,13 +355,13 @@ class Ogcode(App[int]):
             self.copy_to_clipboard(selected)
             self.screen.clear_selection()
             return
-        now = self._clock()
-        if now - self._pressed < _AGAIN:
-            self.leave(0)
-            return
+        now, before = self._clock(), self._pressed
         self._pressed = now
         if self.prompt.text:
             self.prompt.put("")
+        elif now - before < _AGAIN:
+            self.leave(0)
+            return
         else:
             self.action_interrupt()
         self.notify("Ctrl+C again leaves", timeout=_AGAIN, markup=False)
@@ -362,6 +375,13 @@ class Ogcode(App[int]):
     async def action_quit(self) -> None:
         self.leave(0)
 
+    def _handle_exception(self, error: Exception) -> None:
+        """Of what fails because all is being taken down, tell the log alone."""
+        if self._exit:
+            traceback.print_exception(error, file=sys.__stderr__)
+        else:
+            super()._handle_exception(error)
+
     def _fatal_error(self) -> None:
         """Leave with a sentence; the log has where it was, and none of what variables held."""
         if self._exception and not self.is_headless:
@@ -371,6 +391,7 @@ class Ogcode(App[int]):
     @work(exclusive=True, group="leave")
     async def leave(self, code: int) -> None:
         """End the turn, so that it is recorded, then the app."""
+        self.workers.cancel_group(self, "opening")  # it would begin a turn behind the last one
         self.own.stop()
         await self.turns.end()
         if self.is_inline:

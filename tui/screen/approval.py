@@ -8,6 +8,7 @@ from textual.widgets import Input
 
 from ogcode.agent.clean import clean
 from ogcode.agent.turn import ToolCall, Verdict
+from ogcode.tui.calls import given
 from ogcode.tui.rights_desk import Asking
 from ogcode.tui.screen.blocks.lines import flat
 from ogcode.tui.screen.card import Asks, paragraph
@@ -20,7 +21,9 @@ class ApprovalCard(Asks[Verdict]):
     """One call that asks."""
 
     def __init__(self, call: ToolCall, asking: Asking, clock: Callable[[], float]) -> None:
-        super().__init__(Content.assemble("Allow ", (flat(call.name), "bold"), "?"), clock)
+        job = given(call).get("job")
+        behind = f" in the background, as {flat(job)[:40]}" if isinstance(job, str) and job.strip() else ""
+        super().__init__(Content.assemble("Allow ", (flat(call.name), "bold"), f"{behind}?"), clock)
         self.call = call
         self.always = False
         self._asking = asking

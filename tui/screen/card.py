@@ -9,6 +9,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -31,7 +32,7 @@ class Mistyped(Message):
 
 
 class Card(Vertical, can_focus=True):
-    """Asks one thing. What is in the body is scrolled, the keys stay in sight."""
+    """Asks one thing. What is long is scrolled, the body first; the keys stay in sight."""
 
     def __init__(self, title: Content, clock: Callable[[], float]) -> None:
         super().__init__()
@@ -39,6 +40,7 @@ class Card(Vertical, can_focus=True):
         self._title = Static(title, markup=False, classes="title")
         self._clock = clock
         self._quiet = 0.0
+        self.scroll_keys = "↑↓"
 
     def told(self) -> ComposeResult:
         """Give what stands above the body, and is always seen."""
@@ -75,11 +77,17 @@ class Card(Vertical, can_focus=True):
         writing = self.writing()
         writing.display = False
         yield writing
-        keys = [Content.assemble((key, "bold $accent"), " ", words) for key, words in self.keys()]
-        yield Static(Content("   ").join(keys), markup=False, classes="keys")
+        yield Static(markup=False, classes="keys")
 
     def on_mount(self) -> None:
         self.take_keys()
+        for part in self._scrolled:
+            self.watch(part, "show_vertical_scrollbar", self._tell_keys)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Leave room for the frame, the line of status and some of the transcript."""
+        above = viewport.height // 5 if self.app.is_inline else 1
+        return min(super().get_content_height(container, viewport, width), max(viewport.height - above - 3, 1))
 
     def count(self, place: int, number: int) -> None:
         """Say which of how many that wait this is."""
@@ -122,8 +130,10 @@ class Card(Vertical, can_focus=True):
         """Let words be written, of which some are there already; None leaves it at keys."""
         self._writing.display = begun is not None
         self.screen.set_focus(self if begun is None else self._writing)
-        if begun:
+        self._tell_keys()
+        if begun is not None:
             self._writing.insert_text_at_cursor(begun)
+            self.call_after_refresh(self._writing.scroll_visible, animate=False)
 
     @property
     def _writing(self) -> Input:
@@ -134,21 +144,35 @@ class Card(Vertical, can_focus=True):
         submitted.stop()
         self.written(submitted.value.strip())
 
+    @property
+    def _scrolled(self) -> tuple[Widget, Widget]:
+        return self.query_one(VerticalScroll), self
+
+    def _tell_keys(self) -> None:
+        hidden = any(part.show_vertical_scrollbar for part in self._scrolled)
+        keys = (*self.keys(), *(((self.scroll_keys, "see the rest"),) if hidden else ()))
+        if self._writing.display:
+            keys = ("Enter", "send"), ("Esc", "back")
+        told = [Content.assemble((key, "bold $accent"), " ", words) for key, words in keys]
+        self.query_one(".keys", Static).update(Content("   ").join(told))
+
     def _scroll(self, key: str) -> None:
-        body = self.query_one(VerticalScroll)
+        up = key in ("up", "pageup", "home")
+        body, card = self._scrolled
+        part = body if (body.scroll_offset.y > 0 if up else body.scroll_offset.y < body.max_scroll_y) else card
         match key:
             case "up":
-                body.scroll_up(animate=False)
+                part.scroll_up(animate=False)
             case "down":
-                body.scroll_down(animate=False)
+                part.scroll_down(animate=False)
             case "pageup":
-                body.scroll_page_up(animate=False)
+                part.scroll_page_up(animate=False)
             case "pagedown":
-                body.scroll_page_down(animate=False)
+                part.scroll_page_down(animate=False)
             case "home":
-                body.scroll_home(animate=False)
+                part.scroll_home(animate=False)
             case "end":
-                body.scroll_end(animate=False)
+                part.scroll_end(animate=False)
 
 
 class Asks(Card, Generic[Given]):

@@ -37,12 +37,6 @@ def is_diff(text: str) -> bool:
     return text.startswith("--- ") or "\n--- " in text[:2_000]
 
 
-def changed_lines(text: str) -> tuple[int, int]:
-    """Count what a difference adds and removes."""
-    kinds = [row.kind for row in rows_of(text)]
-    return kinds.count("+"), kinds.count("-")
-
-
 def rows_of(text: str) -> list[Row]:
     """Read a unified diff; what is no part of a hunk is told as it stands."""
     rows = list[Row]()
@@ -159,7 +153,8 @@ def _cell(kind: Kind, number: int | None, text: Content, width: int, digits: int
     tone = _TONES.get(kind, "dim")
     gutter = Content.assemble((f"{'' if number is None else number:>{digits}} ", tone if kind != " " else "dim"))
     gutter += Content.styled(f"{kind} ", f"bold {tone}" if kind != " " else "")
-    first, *rest = text.fold(max(width - digits - 3, 8)) or [Content("")]
+    shown = Content.styled(text.plain, "dim") if kind == " " else text  # what changes is to be seen at a glance
+    first, *rest = shown.fold(max(width - digits - 3, 8)) or [Content("")]
     return [gutter + first, *(Content(" " * (digits + 3)) + each for each in rest)]
 
 

@@ -1,31 +1,41 @@
 """The terminal under the app: taken over from the first frame, kept from stray prints, always given back as it was."""
 
+import errno
 import io
 import os
+import select
 import signal
 import sys
+import time
+from codecs import getincrementaldecoder
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from textual._parser import ParseError
-from textual._xterm_parser import XTermParser
+from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import CursorPosition
 from textual.geometry import Offset
+from textual.screen import Screen
 
 from ogcode.tui.first_frame import FirstFrame
 from ogcode.tui.screen.inline import to_top
-from ogcode.tui.screen.parser import read_quickly
+from ogcode.tui.screen.pace import QUESTION, Pace
+from ogcode.tui.screen.parser import QuickParser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from textual.app import App
     from textual.message import Message
 
 _MOST = 1_000_000
 """Bytes of a log after which it begins anew."""
+_MOMENT = 0.005
+_PATIENCE = 2.0
+"""Seconds for a last answer of the terminal."""
+_LOOK = 0.1
+"""Seconds until the thread that reads looks whether the app ends."""
 
 
 class Canvas(io.TextIOWrapper):
@@ -34,20 +44,20 @@ class Canvas(io.TextIOWrapper):
     Textual writes in a thread behind a short queue: were it to die of an error, the app would wait for it for ever.
     """
 
-    _gone = False
+    gone = False
 
     def write(self, text: str) -> int:
-        return len(text) if self._gone else self._done(lambda: super(Canvas, self).write(text))
+        return len(text) if self.gone else self._done(lambda: super(Canvas, self).write(text))
 
     def flush(self) -> None:
-        if not self._gone:
+        if not self.gone:
             self._done(super().flush)
 
     def _done(self, work: "Callable[[], int | None]") -> int:
         try:
             return work() or 0
         except OSError:
-            self._gone = True
+            self.gone = True
             os.kill(os.getpid(), signal.SIGHUP)
             return 0
 
@@ -70,8 +80,9 @@ class TerminalDriver(LinuxDriver):
         self._log = log
         self._kept = dict[int, int]()
         """What 1 and 2 were."""
+        self.pace = Pace()
         self._terminal = os.dup(1)
-        self._file = Canvas(os.fdopen(self._terminal, "wb", closefd=False), "utf-8", errors="replace")
+        self._file: Canvas = Canvas(os.fdopen(self._terminal, "wb", closefd=False), "utf-8", errors="replace")
 
     def start_application_mode(self) -> None:
         self._turn_away()
@@ -84,6 +95,24 @@ class TerminalDriver(LinuxDriver):
         super().stop_application_mode()
         self._turn_back()
 
+    def write(self, data: str) -> None:
+        super().write(self.pace.send(data))
+
+    def process_message(self, message: "Message") -> None:
+        if isinstance(message, CursorPosition):
+            self.pace.heard()
+        else:
+            super().process_message(message)
+
+    def disable_input(self) -> None:
+        """Wait for what the terminal still has to say: the shell would take it for typed."""
+        if self.pace.answers and self._key_thread and self._key_thread.is_alive():
+            self.write(QUESTION)
+            until = time.monotonic() + _PATIENCE
+            while self.pace.owed and not self._file.gone and time.monotonic() < until:
+                time.sleep(_MOMENT)
+        super().disable_input()
+
     def _sigcont_application(self, *_: object) -> None:
         """Take the terminal again, also where it was never given back: who was stopped from outside had no say."""
         if self._kept and self._auto_restart:
@@ -93,20 +122,33 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Hand on what was typed before us, then what is typed."""
-        if self._frame and self._frame.typed:
-            typed, self._frame.typed = self._frame.typed, b""
-            parser = XTermParser(self._debug)
-            try:
-                for text in (typed.decode("utf-8", "replace"), ""):
-                    for message in (*parser.feed(text), *parser.tick()):
-                        self.process_message(message)
-            except (EOFError, ParseError):
-                pass
-        read_quickly()
+        parser, decode = QuickParser(self._debug), getincrementaldecoder("utf-8")("replace").decode
         try:
-            super().run_input_thread()
+            if self._frame:
+                typed, self._frame.typed = self._frame.typed, b""
+                self._hand_on(parser.feed(decode(typed)) if typed else ())
+            while not self.exit_event.is_set():
+                self._listen(parser, decode, _LOOK if parser.due is None else min(_LOOK, parser.due))
+            self._listen(parser, decode, _LOOK)
         except OSError:  # the terminal was closed
             os.kill(os.getpid(), signal.SIGHUP)
+
+    def _listen(self, parser: QuickParser, decode: "Callable[[bytes], str]", seconds: float) -> None:
+        """Wait for what is typed, no longer than this.
+
+        Raises:
+            OSError: the terminal was closed.
+        """
+        if select.select([self.fileno], [], [], seconds)[0]:
+            if not (data := os.read(self.fileno, 1 << 16)):
+                raise OSError(errno.EIO, "the terminal is at its end")
+            if text := decode(data):
+                self._hand_on(parser.feed(text))
+        self._hand_on(parser.tick())
+
+    def _hand_on(self, messages: "Iterable[Message]") -> None:
+        for message in messages:
+            self.process_message(message)
 
     def _get_terminal_size(self) -> tuple[int, int]:
         try:
@@ -160,11 +202,20 @@ class InlineDriver(TerminalDriver):
         self._app._previous_inline_height = None
         super().suspend_application_mode()
 
-    def process_message(self, message: "Message") -> None:
-        if not isinstance(message, CursorPosition):  # asked for with each picture, and of no use to us
-            super().process_message(message)
-
     def _enable_mouse_support(self) -> None: ...
+
+
+class Paced(Screen[None]):
+    """Draws a frame once the terminal has shown what came before."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "app.to_folds", show=False)
+    ]  # Textual's own goes to the first
+
+    def _on_timer_update(self) -> None:
+        driver = self.app._driver
+        if not (isinstance(driver, TerminalDriver) and driver.pace.behind):
+            super()._on_timer_update()
 
 
 def _opened(path: Path | None) -> int:

@@ -2,10 +2,17 @@
 
 from typing import TYPE_CHECKING
 
+from rich.segment import Segment
+from rich.style import Style
 from textual._compositor import Compositor
 from textual.geometry import Offset, Size
+from textual.strip import Strip
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.widget import Widget
+
     from ogcode.tui.screen.app import Ogcode
 
 
@@ -19,8 +26,8 @@ class Inline:
         """Draw anew from where the app begins, whatever the size of the window is now."""
         self._write("")
 
-    async def flush(self) -> None:
-        """Print what the transcript holds above the app, and let go of it."""
+    async def flush(self, blocks: "Sequence[Widget]" = ()) -> None:
+        """Print what the transcript holds above the app, or only the first of its blocks, and let go of it."""
         transcript = self._app.transcript
         if not transcript.children:
             return
@@ -30,10 +37,13 @@ class Inline:
         around.reflow(transcript, size)
         for widget, place in around.full_map.items():
             widget._size_updated(place.region.size, place.virtual_size, place.container_size, layout=False)
-        lines = [strip.render(self._app.console) for strip in around.render_strips(size)]
+        left = transcript.children[len(blocks)] if len(blocks) < len(transcript.children) else None
+        end = around.full_map[left].region.y - left.styles.margin.top if blocks and left else size.height
+        lines = [_trimmed(strip).render(self._app.console) for strip in around.render_strips(size)[:end]]
         with self._app.batch_update():
-            await transcript.empty()
+            await (transcript.remove_children(blocks) if blocks else transcript.empty())
             self._write("".join(f"{line}\r\n" for line in lines))
+            transcript.anchor()
         self._app.refresh(layout=True)
 
     def _write(self, text: str) -> None:
@@ -44,6 +54,21 @@ class Inline:
         driver.write(f"{to_top(app._previous_cursor_position)}\x1b[J{text}")
         app._previous_cursor_position = Offset(0, 0)
         app._previous_inline_height = None
+
+
+def _trimmed(strip: Strip) -> Strip:
+    """Leave out the blanks at the end of a line: nobody who copies it wants them, and a narrower window breaks them."""
+    segments = [*strip]
+    while segments and _bare(segments[-1].style):
+        last = segments.pop()
+        if text := last.text.rstrip():
+            return Strip([*segments, Segment(text, last.style)])
+    return Strip(segments)
+
+
+def _bare(style: Style | None) -> bool:
+    """Tell whether a blank in this style is not seen."""
+    return not style or not (style.reverse or style.underline or (style.bgcolor and not style.bgcolor.is_default))
 
 
 def to_top(cursor: Offset) -> str:

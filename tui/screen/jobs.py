@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -46,7 +47,7 @@ class JobsScreen(Screen[None]):
         with VerticalScroll(can_focus=False):
             yield Static(markup=False, id="printed")
         yield Static(markup=False, id="state")
-        yield Static("↑↓ choose · x end it · Esc back", markup=False, classes="keys")
+        yield Static(markup=False, classes="keys")
         yield StatusLine(self._desk.status)
 
     def on_mount(self) -> None:
@@ -62,12 +63,15 @@ class JobsScreen(Screen[None]):
             options = self.query_one(OptionList)
             place = options.highlighted or 0
             options.clear_options()
-            options.add_options([Option(_row(job)) for job in jobs])
+            longest = max((cell_len(flat(job.name)) for job in jobs), default=0)
+            options.add_options([Option(_row(job, longest)) for job in jobs])
             options.highlighted = min(place, len(jobs) - 1) if jobs else None
         state = self._said or ("" if jobs else "nothing runs in the background; ask for a command to be started there")
         line = self.query_one("#state", Static)
         line.update(Content(clean(state)))
         line.display = bool(state)
+        keys = "↑↓ choose · x end it · Esc back" if jobs else "Esc back"
+        self.query_one(".keys", Static).update(keys, layout=False)
         self._show()
 
     @on(OptionList.OptionHighlighted)
@@ -104,9 +108,11 @@ class JobsScreen(Screen[None]):
         self.look()
 
 
-def _row(job: JobLine) -> Content:
-    state = Content.styled("running", "$success") if job.running else Content.styled("ended", "dim")
-    return Content.assemble((flat(job.name), "bold"), "  ", state, "  ", (flat(job.command)[:400], "dim"))
+def _row(job: JobLine, longest: int) -> Content:
+    name = flat(job.name)
+    state = "running" if job.running else "ended  "
+    blanks = " " * (longest - cell_len(name))
+    return Content.assemble((name, "bold"), f"{blanks}  {state}  ", (flat(job.command)[:400], "dim"))
 
 
 def show_jobs(app: "Ogcode") -> None:

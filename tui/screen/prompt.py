@@ -1,27 +1,29 @@
 """The prompt: several lines, a history, completion, pastes that stay in one piece."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.document._document import EditResult
+from textual.document._edit import Edit
 from textual.message import Message
 from textual.widgets import Static, TextArea
 
 from ogcode.agent.clean import clean
-from ogcode.tui.prompt_desk import EditorFailed, Found, PromptDesk
+from ogcode.tui.mentions import written
+from ogcode.tui.prompt_desk import PromptDesk
 from ogcode.tui.screen.frames import draw_now
 from ogcode.tui.screen.suggestions import Suggestions
+from ogcode.tui.screen.writing.completing import Completing
 from ogcode.tui.screen.writing.kills import Kills
-from ogcode.tui.screen.writing.offers import Offer, commands, files, half_typed_file, same, written
+from ogcode.tui.screen.writing.outside import paste_picture, use_editor
 from ogcode.tui.screen.writing.past import Past
 from ogcode.tui.screen.writing.pastes import Pastes, dropped
 from ogcode.tui.screen.writing.saving import Saving
-from ogcode.tui.screen.writing.seeking import Seeking
 
 if TYPE_CHECKING:
     from ogcode.tui.screen.writing.vim import Vim
@@ -64,29 +66,30 @@ class Prompt(TextArea):
         self.vim: Vim | None = None
         self.keys: Mapping[str, str] = {}
         """Of keys that the user has moved, which one they stand for."""
-        self._suggestions = suggestions
         self._desk = desk
         self._sign = sign
         self._waits = waits
         """Whether a queued message can be taken back."""
         self._past = Past()
-        self._recalled = False
         self._pastes = Pastes()
         self._kills = Kills(self)
         self._saving = Saving(self, desk, lambda: self.whole)
-        self._seeking = Seeking(self, desk, self._show_files)
+        self._completing = Completing(self, desk, suggestions)
         self._chord = False
         """Ctrl+X was pressed."""
-        self._looked = ("", 0)
-        """The line and the column that something was offered for."""
-        self._silent = ""
-        """A text for which nothing is offered: it comes from the history."""
 
     def put(self, text: str) -> None:
-        """Replace what is in the prompt; a long text is shown as one piece."""
+        """Replace what is in the prompt."""
         self.load_text("")
-        self.insert(self._pastes.fold(clean(text, prose=True)))
+        self.insert(self._pastes.put(clean(text, prose=True)))
         self.move_cursor(self.document.end)
+
+    def paste(self, text: str) -> None:
+        """Put a text in the place of what is selected, or at the cursor; a long one as one piece."""
+        text = clean(text.replace("\r\n", "\n").replace("\r", "\n"), prose=True)
+        path = dropped(text, Path.home())
+        shown = written(path) if path else self._pastes.fold(text)
+        self.replace(shown, *self.selection, maintain_selection_offset=False)
 
     @property
     def whole(self) -> str:
@@ -96,6 +99,10 @@ class Prompt(TextArea):
     def keep(self, text: str) -> None:
         """Add a sent message to the history."""
         self._past.add(text)
+
+    def say(self, text: str, kind: str = "warning") -> None:
+        """Tell the user something."""
+        self.post_message(self.Said(text, kind))
 
     def use_vim(self, *, on: bool) -> None:
         from ogcode.tui.screen.writing.vim import Vim  # only where it is wanted
@@ -115,34 +122,29 @@ class Prompt(TextArea):
         super()._check_refresh()
 
     def on_unmount(self) -> None:
-        self._seeking.want(None)
+        self._completing.shut()
         self._saving.now()
 
     async def _arrive(self) -> None:
         """Learn what was said here before, and what was not sent."""
-        self._recall(await asyncio.to_thread(self._desk.history))
+        self._past.recall(await asyncio.to_thread(self._desk.history))
         if not (left := await asyncio.to_thread(self._desk.take_draft)):
             return
         if self.text:
             self._past.add(clean(left, prose=True))
-            self.post_message(self.Said("a message that you had not sent last time: Up brings it back", "quiet"))
+            self.say("a message that you had not sent last time: Up brings it back", "quiet")
         else:
             self.put(left)
-            self.post_message(self.Said("the message that you had not sent last time is back in the prompt", "quiet"))
-
-    def _recall(self, said: Sequence[str]) -> None:
-        if not self._recalled:
-            self._recalled = True
-            self._past.recall(said)
+            self.say("the message that you had not sent last time is back in the prompt", "quiet")
 
     def on_text_area_changed(self) -> None:
         self._saving.changed()
-        self._offer()
+        self._completing.offer()
         self._draw_sign()
 
     def on_text_area_selection_changed(self) -> None:
-        if self._suggestions.chosen:
-            self._offer()
+        if self._completing.chosen:
+            self._completing.offer()
 
     def _draw_sign(self) -> None:
         own = self.document[0].startswith("!")
@@ -150,47 +152,22 @@ class Prompt(TextArea):
         if str(self._sign.content) != sign:
             self._sign.update(sign)
 
-    def _offer(self) -> None:
-        """Offer what may complete the word before the cursor."""
-        row, column = self.cursor_location
-        line = self.document[row]
-        if self._looked == (line, column):
-            return
-        self._looked = line, column
-        silent, self._silent = self._silent, ""
-        word = half_typed_file(line[:column])
-        if silent and silent == self.text:
-            self._seeking.want(None)
-            self._suggestions.offer([])
-        elif word:
-            self._seeking.want(word[1])
-        else:
-            self._seeking.want(None)
-            first = row == 0 and self.document.line_count == 1 and line.startswith("/")
-            self._suggestions.offer(commands(line) if first else [])
-
-    def _show_files(self, word: str, found: Found) -> None:
-        row, column = self.cursor_location
-        typed = half_typed_file(self.document[row][:column])
-        if typed and typed[1] == word:
-            self._suggestions.offer(files(found.paths), found.left_out)
-
-    def _shut(self) -> None:
-        self._seeking.want(None)
-        self._suggestions.offer([])
+    def edit(self, edit: Edit) -> EditResult:
+        """Change the text, no paste in part, and keep the cursor in view where the text has grown."""
+        start, end = self._pastes.around(edit.top, edit.bottom, self.document.get_line)
+        if (start, end) != (edit.top, edit.bottom):
+            edit = replace(edit, from_location=start, to_location=end, maintain_selection_offset=False)
+        result = super().edit(edit)
+        self.scroll_cursor_visible()
+        return result
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        if not event.text:
+        if event.text:
+            self.paste(event.text)
+        else:
             self._paste_picture()  # some terminals have no other word for it
-            return
-        text = clean(event.text.replace("\r\n", "\n").replace("\r", "\n"), prose=True)
-        path = dropped(text, Path.home())
-        self.replace(
-            written(path) if path else self._pastes.fold(text), *self.selection, maintain_selection_offset=False
-        )
-        self.scroll_cursor_visible()
 
     async def _on_key(self, event: events.Key) -> None:
         if self._take(event.key, event.character if event.is_printable else None):
@@ -208,12 +185,12 @@ class Prompt(TextArea):
                 self._enter()
             case _ if key in _NEWLINES:
                 self.insert("\n")
-            case "up" | "down" if self._suggestions.chosen:
-                self._suggestions.move(-1 if key == "up" else 1)
-            case "tab" if chosen := self._suggestions.chosen:
-                self._complete(chosen)
-            case "escape" if self._suggestions.chosen:
-                self._shut()
+            case "up" | "down" if self._completing.chosen:
+                self._completing.move(-1 if key == "up" else 1)
+            case "tab" if chosen := self._completing.chosen:
+                self._completing.complete(chosen)
+            case "escape" if self._completing.chosen:
+                self._completing.shut()
             case _ if self.vim and self.vim.press(key, character):
                 self._draw_sign()
             case "up" if self.cursor_at_first_line and not self.text and self._waits():
@@ -241,16 +218,15 @@ class Prompt(TextArea):
         return True
 
     def _enter(self) -> None:
-        before = self.document[self.cursor_location[0]][: self.cursor_location[1]]
-        if before.endswith("\\"):
+        if self._completing.before.endswith("\\"):
             self.action_delete_left()
             self.insert("\n")
             return
-        chosen, word = self._suggestions.chosen, half_typed_file(before)
+        chosen = self._completing.chosen
         if chosen and chosen.sent:
             self._send(chosen.text)
-        elif chosen and not (word and not self._suggestions.moved and same([chosen], word[1])):
-            self._complete(chosen)
+        elif chosen and not self._completing.is_whole(chosen):
+            self._completing.complete(chosen)
         else:
             self._send()
 
@@ -259,65 +235,30 @@ class Prompt(TextArea):
         if not text.strip():
             return
         self.load_text("")
-        self._pastes.clear()
-        self._shut()
+        self._pastes.sent()
+        self._completing.shut()
         if self.vim:
             self.vim.insert()
         self.post_message(self.Sent(text, steers))
 
-    def _complete(self, chosen: Offer) -> None:
-        """Put what was chosen in the place of the word."""
-        row, column = self.cursor_location
-        word = half_typed_file(self.document[row][:column])
-        if word is None:
-            self.put(chosen.text if chosen.text.endswith(" ") else f"{chosen.text} ")
-            return
-        start = (row, word[0])
-        end = (row, column + (self.document[row][column : column + 1] == '"'))
-        self.replace(chosen.text, start, end, maintain_selection_offset=False)
-        self.move_cursor((row, word[0] + len(chosen.text)))
-
     def _walk(self, step: int) -> None:
-        if not self._recalled:
-            self._recall(self._desk.history())
-        text = self._past.walk(step, self.whole)
-        if text is not None:
-            self.put(text)
-            self._silent = self.text
+        if not self._past.recalled:
+            self._past.recall(self._desk.history())
+        self._bring(self._past.walk(step, self.whole))
 
     def _search(self) -> None:
         from ogcode.tui.screen.writing.search import SearchScreen  # only where one searches
 
-        def chosen(text: str | None) -> None:
-            if text is not None:
-                self.put(text)
-                self._silent = self.text
+        self.app.push_screen(SearchScreen(self._past), self._bring)
 
-        self.app.push_screen(SearchScreen(self._past), chosen)
+    def _bring(self, text: str | None) -> None:
+        """Put an earlier message into the prompt, where there is one."""
+        if text is not None:
+            self.put(text)
+            self._completing.be_silent()
 
     def _edit(self) -> None:
-        self.run_worker(self._edited(), group="editor", exclusive=True, exit_on_error=False)
-
-    async def _edited(self) -> None:
-        from ogcode.tui.screen.writing.terminal import on_terminal  # only where one edits
-
-        try:
-            self.put(await self._desk.edit(self.whole, partial(on_terminal, self.app)))
-        except EditorFailed as error:
-            self.post_message(self.Said(str(error)))
+        self.run_worker(use_editor(self, self._desk), group="editor", exclusive=True, exit_on_error=False)
 
     def _paste_picture(self) -> None:
-        self.run_worker(self._pictured(), group="picture", exit_on_error=False)
-
-    async def _pictured(self) -> None:
-        try:
-            path = await self._desk.picture()
-        except OSError as error:
-            self.post_message(self.Said(f"the picture can't be kept: {error.strerror or error}"))
-            return
-        if path:
-            self.insert(written(path))
-        elif self.app.clipboard:
-            self.insert(self._pastes.fold(clean(self.app.clipboard, prose=True)))
-        else:
-            self.post_message(self.Said("there is no picture in the clipboard that can be read here", "quiet"))
+        self.run_worker(paste_picture(self, self._desk), group="picture", exit_on_error=False)

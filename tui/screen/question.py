@@ -23,21 +23,19 @@ class Choices(Static):
         super().__init__(markup=False)
         self._options = options
 
-    def on_mount(self) -> None:
+    def on_resize(self) -> None:
         self.watch_place()
 
     def watch_place(self) -> None:
-        self.update(
-            Content("\n").join(
-                Content.assemble(
-                    ("❯ " if place == self.place else "  ", "$accent"),
-                    (f"{place + 1} ", "bold $accent"),
-                    (flat(option.label), "bold" if place == self.place else ""),
-                    (f"  {flat(option.description)}" if option.description else "", "dim"),
-                )
-                for place, option in enumerate(self._options)
-            )
-        )
+        lines = list[Content]()
+        for place, option in enumerate(self._options):
+            marked = place == self.place
+            mark = Content.assemble(("❯ " if marked else "  ", "$accent"), (f"{place + 1} ", "bold $accent"))
+            named = Content.styled(flat(option.label), "bold" if marked else "")
+            told = Content.styled(f"  {flat(option.description)}" if option.description else "", "dim")
+            first, *rest = (named + told).wrap(max(self.size.width - mark.cell_length, 8))
+            lines += [mark + first, *(Content(" " * mark.cell_length) + line for line in rest)]
+        self.update(Content("\n").join(lines))
 
 
 class QuestionCard(Asks[str]):
@@ -48,6 +46,8 @@ class QuestionCard(Asks[str]):
         self.question = question
         self.options: Sequence[Alternative] = question.options
         self._choices = Choices(self.options)
+        if self.options:
+            self.scroll_keys = "PgUp PgDn"
 
     def body(self) -> ComposeResult:
         yield paragraph(Content(clean(self.question.text, prose=True)), "question")
@@ -72,6 +72,7 @@ class QuestionCard(Asks[str]):
     def press(self, key: str, character: str) -> bool:
         if key in ("up", "down") and self.options:
             self._choices.place = (self._choices.place + (1 if key == "down" else -1)) % len(self.options)
+            self._choices.scroll_visible(animate=False)
         elif key == "enter":
             self.chosen(self._choices.place) if self.options else self.write("")
         elif character.isdecimal() and self.options:
@@ -103,6 +104,7 @@ class PlanCard(QuestionCard):
         self._modes = modes
         self.options = (*(option for _, option in modes), Alternative("keep planning", "say what should be different"))
         self._choices = Choices(self.options)
+        self.scroll_keys = "PgUp PgDn"
 
     def body(self) -> ComposeResult:
         yield Answer(self.question.plan)

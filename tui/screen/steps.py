@@ -17,7 +17,7 @@ _MARKS = {"[x]": ("✓", "dim"), "[>]": ("▸", "bold"), "[ ]": ("·", "")}
 
 
 class StepsPanel(Static):
-    """The steps; of a long list, those around the one that is worked on."""
+    """The steps; of a long list, those around the one that is worked on; of one that is done, only that it is."""
 
     def __init__(self) -> None:
         super().__init__(markup=False)
@@ -32,6 +32,7 @@ class StepsPanel(Static):
         shown = [
             Content.assemble((f"{_MARKS[step[:3]][0]} ", "$accent"), (step[4:], _MARKS[step[:3]][1]))
             for step in steps[start : start + _SHOWN]
+            if current < len(steps)
         ]
         done = sum(step.startswith("[x]") for step in steps)
         head = Content.styled(f"steps: {done} of {len(steps)} done · Ctrl+T hides", "dim")

@@ -21,6 +21,9 @@ class Suggestions(Static):
         """The user has chosen another than the first."""
         self.display = False
 
+    def on_resize(self) -> None:
+        self._draw()
+
     @property
     def chosen(self) -> Offer | None:
         return self._offered[self._place] if self._offered else None
@@ -43,8 +46,9 @@ class Suggestions(Static):
         self._draw()
 
     def _draw(self) -> None:
-        first = min(max(0, self._place - _ROWS // 2), max(0, len(self._offered) - _ROWS))
-        shown = self._offered[first : first + _ROWS]
+        most = max(1, min(_ROWS, self.app.size.height // 3))
+        first = min(max(0, self._place - most // 2), max(0, len(self._offered) - most))
+        shown = self._offered[first : first + most]
         wide = min(_WIDE, max((len(each.shown) + 2 for each in shown if each.says), default=0))
         rows = [
             Content.assemble(

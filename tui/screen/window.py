@@ -1,6 +1,6 @@
 """A long list of blocks of which few are widgets: the oldest are let go of, and made again for who scrolls up."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from textual.containers import VerticalScroll
 from textual.geometry import Region, Size
@@ -43,6 +43,8 @@ class Window(VerticalScroll, can_focus=False):
         self._more: Line | None = None
         """Says how much there is above."""
         self._loading = False
+        self.print_above: Callable[[Sequence[Widget]], Awaitable[None]] | None = None
+        """Takes the blocks that are let go of, where the terminal keeps them."""
 
     def on_mount(self) -> None:
         self.anchor()
@@ -131,7 +133,9 @@ class Window(VerticalScroll, can_focus=False):
                 break
             oldest[block] = again
             self._again.pop(block, None)
-        if oldest:
+        if oldest and self.print_above:
+            await self.print_above([*oldest])
+        elif oldest:
             self._above += oldest.values()
             with self.app.batch_update():
                 await self.remove_children(oldest)
@@ -146,7 +150,8 @@ class Window(VerticalScroll, can_focus=False):
                 await self._more.remove()
                 self._more = None
             return
-        told = f"{len(self._above):,} earlier blocks; scroll up for them"
+        where = "ogcode sessions show tells all" if self.print_above else "scroll up for them"
+        told = f"{len(self._above):,} earlier blocks; {where}"
         if self._more:
             self._more.update(told)
         else:

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ogcode.agent.clean import clean
 from ogcode.tui.desk import NotDone
-from ogcode.tui.screen.actions.command import Command
+from ogcode.tui.screen.actions.command import MARGINS, Command, beside
 from ogcode.tui.screen.blocks.lines import flat
 
 if TYPE_CHECKING:
@@ -32,10 +31,15 @@ async def _show(app: "Ogcode", key: str) -> None:
     if key and not any(line.key.startswith(key) for line in lines):
         await app.transcript.say(f"there is no setting {flat(key)}; /config lists what there is", "warning")
         return
+    shown = [(line.key, flat(line.value) or "-", flat(line.origin)) for line in lines if line.key.startswith(key)]
+    first, second, third = (max(map(len, column)) for column in zip(*shown, strict=True))
+    wide = app.size.width - MARGINS
+    fits = first + second + third + 4 <= wide
     rows = [
-        f"{line.key:<21}{clean(line.value) or '-':<28}  {clean(line.origin)}"
-        for line in lines
-        if line.key.startswith(key)
+        f"{name:<{first}}  {value:<{second}}  {origin}"
+        if fits
+        else beside(f"{name:<{first}}  ", f"{value}  ({origin})", wide)
+        for name, value, origin in shown
     ]
     await app.transcript.say("\n".join([*rows, "", "/config KEY VALUE sets one for good"]), "plain")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ class Front(Protocol):
     """What a command needs that only says something: the app, or lines alone."""
 
     desk: "Desk"
+    stop_key: str
+    """Ends what runs."""
 
     @property
     def transcript(self) -> Says: ...
@@ -36,6 +39,13 @@ class Front(Protocol):
 
 
 At = TypeVar("At", contravariant=True)
+
+
+MARGINS = 5
+"""Columns of the screen beside what is said: margins, and the bar of the transcript."""
+
+_LEAVE = ("exit", "quit", ":q", ":q!", ":wq", ":x")
+"""Words that leave a program everywhere: no model need be asked about them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +66,16 @@ class Command(Generic[At]):
     aliases: tuple[str, ...] = ()
 
 
+def beside(head: str, text: str, wide: int) -> str:
+    """Put a text beside a head, in as many lines as it takes, one below the other."""
+    first, *more = wrap(text, max(16, wide - len(head))) or [""]
+    return f"\n{' ' * len(head)}".join([head + first, *more])
+
+
 def parse(text: str) -> tuple[str, str] | None:
     """Split a command line into name and argument; None is a message, even one that starts with a path."""
+    if text.strip() in _LEAVE:
+        return "/quit", ""
     name, _, argument = text.strip().partition(" ")
     if not name.startswith("/") or "/" in name[1:] or "\n" in name:
         return None

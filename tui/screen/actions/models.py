@@ -23,4 +23,4 @@ async def _model(app: "Ogcode", argument: str) -> None:
     app.push_screen(ModelPicker(app.desk), chosen)
 
 
-COMMANDS = (Command("/model", "[name]", "use another model, or pick one from a list", _model),)
+COMMANDS = (Command("/model", "[name]", "use another model, or pick one from a list", _model, aliases=("/models",)),)

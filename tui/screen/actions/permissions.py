@@ -35,6 +35,6 @@ COMMANDS = (
         "[remove N]",
         "the rules in force, the mode and the sandbox; or take a rule away",
         _permissions,
-        aliases=("/allowed-tools",),
+        aliases=("/allowed-tools", "/approvals"),
     ),
 )

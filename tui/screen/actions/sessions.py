@@ -107,7 +107,9 @@ COMMANDS = (
     ),
     Command("/rename", "name", "give this session a name", _rename, aliases=("/title",)),
     Command("/export", "[kind] [file]", "write this session into a file: md, json or html", _export),
-    Command("/new", "", "start a new session; the old one stays in memory", _new, at_rest=True, aliases=("/clear",)),
-    Command("/help", "", "show keys and commands", _help),
-    Command("/quit", "", "leave", _quit, aliases=("/exit",)),
+    Command(
+        "/new", "", "start a new session; the old one stays in memory", _new, at_rest=True, aliases=("/clear", "/reset")
+    ),
+    Command("/help", "", "show keys and commands", _help, aliases=("/?", "/keys", "/hotkeys", "/keybindings")),
+    Command("/quit", "", "leave", _quit, aliases=("/exit", "/q", "/bye")),
 )

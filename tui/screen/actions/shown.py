@@ -5,29 +5,30 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ogcode.agent.clean import clean
-from ogcode.tui.screen.actions.command import Command, Front
+from ogcode.tui.screen.actions.command import MARGINS, Command, Front, beside
 
 if TYPE_CHECKING:
     from ogcode.tui.context import Part
     from ogcode.tui.screen.app import Ogcode
 
-_BAR = 40
+_BAR = 20
 _STATES = {"ok": "plain", "warning": "warning", "failed": "warning"}
 
 
 async def _context(app: "Ogcode", argument: str) -> None:  # noqa: ARG001  # a command's signature
-    await app.transcript.say(context_told(await app.desk.showing.context()), "plain")
+    await app.transcript.say(context_told(await app.desk.showing.context(), app.size.width - MARGINS), "plain")
 
 
-def context_told(parts: "Sequence[Part]") -> str:
+def context_told(parts: "Sequence[Part]", wide: int) -> str:
     """Tell the parts of a request, each with its share of the window."""
     window = sum(part.tokens for part in parts)
-    lines = ["the next request holds, in tokens:"]
+    sent = sum(part.tokens for part in parts if part.name not in ("answer", "free"))
+    lines = [f"the next request begins with {sent:,} tokens, before your words:"]
     for part in parts:
         cells = round(_BAR * part.tokens / window) if window else 0
         bar = ("░" if part.name == "free" else "█") * max(cells, bool(part.tokens))
-        detail = f"  {clean(' '.join(part.detail.split()))}" if part.detail else ""
-        lines.append(f"{part.tokens:>9,}  {bar:<{_BAR}}  {clean(part.name)}{detail}")
+        head = f"{part.tokens:>9,}  {bar:<{_BAR}}  "
+        lines.append(beside(head, clean(f"{part.name}: {part.detail}" if part.detail else part.name), wide))
     return "\n".join(lines)
 
 
@@ -54,7 +55,7 @@ async def _doctor(app: Front, argument: str) -> None:  # noqa: ARG001
             troubles += check.state != "ok"
         await app.transcript.say(f"{troubles} to look at" if troubles else "all is well")
 
-    await app.transcript.say("looking whether ogcode works here; Esc stops it")
+    await app.transcript.say(f"looking whether ogcode works here; {app.stop_key} stops it")
     app.examine(examine())
 
 
@@ -71,7 +72,13 @@ async def _copy(app: "Ogcode", argument: str) -> None:
 
 
 SAID = (
-    Command("/cost", "", "tokens and cost of this turn and this session, and with replay", _cost, aliases=("/usage",)),
+    Command(
+        "/cost",
+        "",
+        "tokens and cost of this turn and this session, and with replay",
+        _cost,
+        aliases=("/usage", "/stats"),
+    ),
     Command("/doctor", "", "try out whether ogcode works here", _doctor, at_rest=True),
 )
 COMMANDS: "tuple[Command[Ogcode], ...]" = (

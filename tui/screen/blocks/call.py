@@ -1,14 +1,19 @@
 """A tool call in one line, which unfolds to what came of it."""
 
+import json
+
 from textual.content import Content
 from textual.events import Resize
 
 from ogcode.agent.clean import clean
 from ogcode.agent.events import Answered, Event, ToolFinished, ToolStarted, Warned
 from ogcode.agent.turn import ToolCall
-from ogcode.tui.calls import LONGEST, subject
+from ogcode.tui.calls import LONGEST, given, subject
 from ogcode.tui.screen.blocks.fold import Fold
 from ogcode.tui.screen.blocks.lines import flat
+
+_MOST_GIVEN = 20_000
+"""Characters of an argument that are shown."""
 
 
 class Inner:
@@ -30,6 +35,8 @@ class ToolBlock(Fold):
         self.result: ToolFinished | None = None
         self._inner = dict[str, Inner]()
         self._width = 0
+        self._named = Content("")
+        """So much of what it is about has room in its head."""
 
     @property
     def running(self) -> bool:
@@ -63,10 +70,10 @@ class ToolBlock(Fold):
             self.finish(ToolFinished(self.call, "stopped", failed=True))
 
     def head(self) -> Content:
-        name, about, state = Content.styled(flat(self.call.name), "bold"), self.about(), self.state()
+        name, state = Content.styled(flat(self.call.name), "bold"), self.state()
         room = max(self.size.width - 2, 40) - name.cell_length - min(state.cell_length, 40) - 4
-        shown = Content(about).truncate(max(room, 12), ellipsis=True)
-        return Content("  ").join(part for part in (name, shown, state) if part.plain)
+        self._named = Content(self.about()).truncate(max(room, 12), ellipsis=True)
+        return Content("  ").join(part for part in (name, self._named, state) if part.plain)
 
     def about(self) -> str:
         """Name what it is about, in one line that is safe to show."""
@@ -87,20 +94,33 @@ class ToolBlock(Fold):
         return counted(len(output.splitlines()))
 
     def body(self) -> Content:
-        return Content("\n").join([*self.inner(), self.output()])
+        return Content("\n").join([*self.given(), *self.inner(), *self.output()])
+
+    def given(self) -> list[Content]:
+        """Show what the head has no room for of what it was given."""
+        told = given(self.call) or {"": self.call.arguments.strip().removeprefix("{}")}
+        return [
+            printed(text if flat(text) == subject(self.call) or not name else f"{flat(name)}: {text}").stylize("dim")
+            for name, value in told.items()
+            if (text := _written(value)) and text not in self._named.plain
+        ]
 
     def inner(self) -> list[Content]:
         """Show the steps of the helpers inside it."""
         return [Content.styled(f"{each.mark} {each.text}", "dim") for each in self._inner.values()]
 
-    def output(self) -> Content:
-        """Show what it gave, or while it runs what it was given."""
-        return printed(self.result.output) if self.result else Content(flat(self.call.arguments[:4_000]))
+    def output(self) -> list[Content]:
+        """Show what it gave."""
+        return [printed(self.result.output)] if self.result else []
 
     def on_resize(self, event: Resize) -> None:
         if event.size.width != self._width:
             self._width = event.size.width
             self.draw()
+
+
+def _written(value: object) -> str:
+    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))[:_MOST_GIVEN]
 
 
 def printed(text: str, limit: int = LONGEST) -> Content:

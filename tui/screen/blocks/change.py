@@ -7,9 +7,9 @@ from textual.content import Content
 from ogcode.agent.clean import clean
 from ogcode.agent.tools.preview import DOOMED
 from ogcode.agent.turn import ToolCall
-from ogcode.tui.calls import given
+from ogcode.tui.calls import changed_lines, given
 from ogcode.tui.screen.blocks.call import ToolBlock
-from ogcode.tui.screen.diff import Diff, changed_lines, is_diff
+from ogcode.tui.screen.diff import Diff, is_diff
 
 _MOST = 200_000
 """Characters of a change that are compared."""
@@ -28,6 +28,9 @@ class ChangeBlock(ToolBlock):
     def gist(self, output: str) -> str:
         added, removed = self._sizes
         return f"+{added:,} -{removed:,}" if added or removed else super().gist(output)
+
+    def given(self) -> list[Content]:
+        return []  # the difference has it
 
     def body(self) -> Content:
         """Show the difference where it was made, or is being made."""

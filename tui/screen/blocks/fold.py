@@ -51,12 +51,17 @@ class Fold(Vertical, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         if event.widget is self._head:
-            self.folded = not self.folded
+            self._turn()
+
+    def _turn(self) -> None:
+        """Unfold or fold; who unfolds something long reads it from its beginning."""
+        self.folded = not self.folded
+        self.call_after_refresh(self._head.scroll_visible, animate=False)
 
     def on_key(self, event: events.Key) -> None:
         match event.key:
             case "enter" | "space":
-                self.folded = not self.folded
+                self._turn()
             case "up":
                 self.screen.focus_previous(Fold)
             case "down":

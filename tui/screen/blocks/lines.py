@@ -35,13 +35,15 @@ class Ending(Line):
     """How a turn ended: what it used, the note to come, and how to go on where it was cut short."""
 
     def __init__(self, finished: TurnFinished) -> None:
-        turn = finished.turn
+        turn, used = finished.turn, finished.turn.usage.tokens
         goes_on = turn.outcome in ("interrupted", "limit") and not turn.empty
         outcome = turn.outcome if turn.outcome != "limit" else "stopped at a limit"
+        then = ", /continue goes on" if goes_on else ", Up brings the message back" if outcome == "failed" else ""
+        saves = short(finished.with_replay) != short(used) and finished.with_replay > used > 0
         parts = [
-            f"{outcome}, /continue goes on" if goes_on else outcome,
-            f"{short(turn.usage.tokens)} tokens",
-            f"replay would be {short(finished.with_replay)}" if finished.with_replay > turn.usage.tokens else "",
+            outcome + then,
+            f"{short(used)} tokens" if used else "",
+            f"replay would be {short(finished.with_replay)}" if saves else "",
             f"note {finished.note}" if finished.note else "",
         ]
         said = " · ".join(part for part in parts if part)

@@ -45,7 +45,7 @@ class RecallBlock(ToolBlock):
         cited = len(set(self._links))
         return f"{cited} note{'' if cited == 1 else 's'} cited" if cited else "nothing cited"
 
-    def output(self) -> Content:
+    def output(self) -> list[Content]:
         if self.result is None or self.result.failed:
             return super().output()
         shown = self._shown()
@@ -55,7 +55,7 @@ class RecallBlock(ToolBlock):
             tone = "reverse" if place == self._chosen else "underline $accent"
             parts.append(Content.styled(found[0], Style.parse(tone) + Style.from_meta({"note": found[1].strip()})))
             end = found.end()
-        return Content("").join([*parts, Content(shown[end:])])
+        return [Content("").join([*parts, Content(shown[end:])])]
 
     def on_click(self, event: events.Click) -> None:
         note = event.style.meta.get("note")

@@ -1,5 +1,7 @@
 """The agent's list of steps, as it was when it was kept."""
 
+from textual.content import Content
+
 from ogcode.tui.screen.blocks.call import ToolBlock
 from ogcode.tui.screen.blocks.lines import flat
 
@@ -10,6 +12,9 @@ class StepsBlock(ToolBlock):
     def about(self) -> str:
         lines = self.result.output.splitlines() if self.result else []
         return flat(next((line[4:] for line in lines if line.startswith("[>] ")), ""))
+
+    def given(self) -> list[Content]:
+        return []  # what it gave is the whole list
 
     def gist(self, output: str) -> str:
         lines = output.splitlines()

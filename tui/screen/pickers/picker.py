@@ -38,6 +38,7 @@ class Picker(Screen[str | None]):
         (0, "-narrow"),
         (100, "-wide"),
     ]
+    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-low"), (16, "-high")]  # noqa: RUF012  # by Textual, too
     HEADING = ""
     HINT = "type to search · ↑↓ choose · Enter take it · Esc back"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -130,6 +131,7 @@ class Picker(Screen[str | None]):
         """Show what belongs to the row at which the choice stands."""
 
     @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
     def _take(self) -> None:
         if taken := self.taken():
             self.dismiss(taken)
@@ -137,10 +139,6 @@ class Picker(Screen[str | None]):
     def taken(self) -> str:
         """Give what Enter takes; empty is nothing."""
         return row.value if (row := self.chosen) else ""
-
-    @on(OptionList.OptionSelected)
-    def _click(self, selected: OptionList.OptionSelected) -> None:
-        self.dismiss(self._fitting[selected.option_index].value)
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -38,16 +38,16 @@ class Kills:
         area = self._area
         here = area.cursor_location
         start, end = sorted(area.selection if area.selected_text else (here, other))
-        taken = area.get_text_range(start, end)
-        if not taken:
+        goes_on = self._last == (here, area.text)
+        taken = area.delete(start, end, maintain_selection_offset=False)
+        if not taken.replaced_text:
             return
-        if self._last != (here, area.text):
-            self._text = taken
+        if not goes_on:
+            self._text = taken.replaced_text
         else:
-            self._text = taken + self._text if start < here else self._text + taken
-        area.delete(start, end, maintain_selection_offset=False)
-        area.move_cursor(start)
-        self._last = start, area.text
+            self._text = taken.replaced_text + self._text if start < here else self._text + taken.replaced_text
+        area.move_cursor(taken.end_location)
+        self._last = taken.end_location, area.text
 
 
 def word_left(area: TextArea, word: re.Pattern[str] = _LEFT_WORD) -> Location:

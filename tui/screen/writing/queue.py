@@ -5,6 +5,10 @@ from textual.widgets import Static
 
 from ogcode.tui.screen.blocks.lines import flat
 
+_SHOWN = 5
+_HINT = "  · Up changes it"
+_SIDES = 4
+
 
 class Queue(Static):
     def __init__(self) -> None:
@@ -12,6 +16,9 @@ class Queue(Static):
         self._steering = list[str]()
         self._queued = list[str]()
         self.display = False
+
+    def on_resize(self) -> None:
+        self._draw()
 
     @property
     def waits(self) -> bool:
@@ -56,7 +63,12 @@ class Queue(Static):
         return left
 
     def _draw(self) -> None:
-        rows = [f"steering: {flat(each)}" for each in self._steering]
-        rows += [f"queued: {flat(each)}" for each in self._queued]
-        self.update(Content("\n").join(Content(row) for row in rows))
-        self.display = bool(rows)
+        rows, room = [f"queued: {flat(each)}" for each in self._queued], max(_SHOWN - len(self._steering), 2)
+        if len(rows) > room:
+            rows[: 1 - room] = [f"… {len(rows) - room + 1} more"]
+        shown = [Content(row) for row in (*(f"steering: {flat(each)}" for each in self._steering), *rows)]
+        if self._queued:
+            room = max(self.app.size.width - _SIDES - len(_HINT), 1)
+            shown[-1] = shown[-1].truncate(room, ellipsis=True) + _HINT
+        self.update(Content("\n").join(shown))
+        self.display = bool(shown)

@@ -5,7 +5,7 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
@@ -15,6 +15,8 @@ from ogcode.tui.screen.blocks.lines import flat
 from ogcode.tui.screen.writing.past import Past
 
 _SHOWN = 200
+_NONE = "no message of this project holds that"
+_NOTHING = "nothing was sent in this project yet"
 
 
 class SearchScreen(ModalScreen[str | None]):
@@ -28,23 +30,24 @@ class SearchScreen(ModalScreen[str | None]):
         Binding("tab,enter", "choose", show=False, priority=True),
     ]
 
-    def __init__(self, past: Past, begun: str = "") -> None:
+    def __init__(self, past: Past) -> None:
         super().__init__()
         self._past = past
-        self._begun = begun
         self._found: list[str] = []
 
     def compose(self) -> ComposeResult:
         with Vertical():
             yield OptionList(markup=False)
             yield Static(markup=False, id="whole")
-            yield Input(self._begun, placeholder="Words of an earlier message")
+            with Horizontal():
+                yield Static("Search: ", markup=False, classes="sign")
+                yield Input(placeholder="Words of an earlier message")
             yield Static("Enter takes it   Ctrl+R older   Esc back", markup=False, classes="keys")
 
     def on_mount(self) -> None:
         self.query_one(OptionList).can_focus = False
         self.query_one(Input).focus()
-        self._search(self._begun)
+        self._search("")
 
     @on(Input.Changed)
     def _changed(self, changed: Input.Changed) -> None:
@@ -61,7 +64,7 @@ class SearchScreen(ModalScreen[str | None]):
     @on(OptionList.OptionHighlighted)
     def _show_whole(self) -> None:
         place = self.query_one(OptionList).highlighted
-        text = self._found[place] if place is not None else "no message of this project holds that"
+        text = self._found[place] if place is not None else _NONE if self._past.said else _NOTHING
         lines = text.split("\n")
         whole = Content("\n".join(lines[:6] if len(lines) > 1 else []))
         said = self.query_one("#whole", Static)
