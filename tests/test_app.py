@@ -689,7 +689,7 @@ async def test_nothing_that_others_wrote_is_markup_or_an_escape(text: str) -> No
         seen += screen_text(pilot.app)
         clock.now += 1
         await pilot.press("y")
-        await sees(pilot, "failed ·")
+        await sees(pilot, "failed, Up")
         seen += screen_text(pilot.app)
         assert not any(each in seen for each in "\x1b\x07\x9b\x9c\x9d\u202e")
         assert not text.startswith("[") or text in seen

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent import tokens
+from ogcode.agent import summary, tokens
 from ogcode.agent.events import ignore
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.prompt import Previous, preface, system_prompt
@@ -114,10 +114,8 @@ def test_at_eight_thousand_tokens_seven_tenths_are_free_for_the_turn_and_its_ans
 
 
 def test_the_prompt_that_asks_for_a_summary_is_short() -> None:
-    import ogcode.agent
-
-    [folder] = ogcode.agent.__path__
-    assert tokens.count(Path(folder, "summary.md").read_text("utf-8")) <= SUMMARY_CAP
+    prompt = Path(summary.__file__).with_name("summary.md").read_text("utf-8")
+    assert tokens.count(prompt) <= SUMMARY_CAP
 
 
 def test_the_scribes_prompt_is_short() -> None:
