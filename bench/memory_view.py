@@ -91,8 +91,7 @@ async def view(folder: Path, width: int) -> None:
         print(f"{width} columns: listed after {1e3 * first:.0f} ms, all {1e3 * (time.process_time() - began):.0f}")
         gc.freeze()  # as the app does
         tell("  j", await keys(app, "j" * KEYS))
-        app.screen.query_one(Input).display = True
-        app.screen.set_focus(app.screen.query_one(Input))
+        await keys(app, "/")
         await asyncio.sleep(0.5)
         tell("  a letter of a search", await keys(app, "everywhere vonb kbbi " * 2))
     desk.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ogcode.agent.index.reading import Entry
 from ogcode.agent.memory.switch import MEANS, MemorySwitch
-from ogcode.tui.memory.desk import Found, Item, Lead, Noted, Overview
+from ogcode.tui.memory.desk import Found, Item, Lead, Noted, Overview, Saving
 
 
 def a_note(identity: str, title: str, topics: str, when: str, *, origin: str = "own", pending: bool = False) -> Noted:
@@ -40,8 +40,8 @@ class StagedMemory:
     async def overview(self) -> Overview:
         return Overview(self.notes, days={"2026-09-12": 3}, today="2026-09-12")
 
-    async def saving(self) -> str:
-        return "sent 14,200 tokens, replay would be 99,000"
+    async def saving(self) -> Saving:
+        return Saving(14_200, 99_000)
 
     async def find(self, query: str) -> Found:
         return Found([note for note in self.notes if query.casefold() in note.entry.title.casefold()])

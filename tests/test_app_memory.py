@@ -4,16 +4,21 @@ from pathlib import Path
 
 import pytest
 from knowing import a_place
-from remembered import write_note
+from remembered import GOOD, START, scribe, write_note
 from stage import screen_text
-from viewing import CAPPED, FIRST, fill, viewing
+from viewing import CAPPED, CITING, FIRST, fill, viewing
 
 from ogcode.agent.clean import clean
+from ogcode.agent.config import Theme
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.notes import LARGEST
+from ogcode.agent.models.scripted import ScriptedModel
+from ogcode.agent.turn import Usage
+from ogcode.agent.usage import log_usage
 from ogcode.tui.place import Here
 from ogcode.tui.screen.memory.paint import HIT, LONGEST
 from ogcode.tui.screen.memory.rows import Rows
+from ogcode.tui.screen.parser import Background
 
 HOSTILE = "evil \x1b]52;c;QUJD\x07 [@click=app.quit]here[/] \u202e end"
 
@@ -34,7 +39,7 @@ async def test_notes_are_listed_newest_first_beside_the_text_of_one(here: Here) 
         assert "2026-09-12 11:00 interrupted" in seen.listed
         text = screen_text(seen.pilot.app)
         assert "turn 1 · conversation 77aa01bc" in text
-        assert "today 4" in text
+        assert "4 turns today" in text
         await seen.press("down", "j")
         await seen.shows("Topics: dispatch, retries, backoff")
 
@@ -114,7 +119,7 @@ async def test_a_note_is_shown_as_it_is_written_and_back(here: Here) -> None:
 
 async def test_what_waits_says_why_and_rules_and_facts_have_their_scopes(here: Here) -> None:
     async with viewing(here) as seen:
-        await seen.shows("Waiting for a note        1")
+        await seen.shows("Waiting for a note             1")
         await seen.press("h", "j")
         await seen.shows("ollama does not answer; r tries again")
         await seen.press("j")
@@ -178,14 +183,95 @@ async def test_what_is_malformed_or_huge_or_hostile_is_shown_and_does_nothing(he
         await seen.shows("not UTF-8; holds NUL bytes")
 
 
-async def test_a_folder_that_cannot_be_read_is_an_empty_memory(tmp_path: Path) -> None:
-    here = a_place(tmp_path)
-    here.root.store.mkdir(parents=True, exist_ok=True)
-    here.root.memory.write_text("no folder")
-    async with viewing(here) as seen:
+async def test_an_empty_memory_says_so_in_one_pane_too_and_no_key_does_harm(tmp_path: Path) -> None:
+    async with viewing(a_place(tmp_path), size=(60, 20)) as seen:
         await seen.shows("There are no notes yet; each turn leaves one.")
-        await seen.press(*"jpxxM1vney", "enter", "tab")
+        await seen.press(*"jpxxM1vney", "g", "f", "enter", "tab", "h", "h", "l")
         await seen.shows("There are no notes yet")
+        await seen.search("qqqq")
+        await seen.shows("nothing has “qqqq”")
+
+
+async def test_a_folder_that_cannot_be_read_is_not_told_as_an_empty_memory(here: Here, tmp_path: Path) -> None:
+    here.root.memory.rename(tmp_path / "elsewhere")
+    here.root.memory.write_text("no folder")
+    async with viewing(here, size=(60, 24)) as seen:
+        await seen.shows(".ogcode/memory: not a folder: nothing is remembered in it;")
+        assert seen.listed == "There is nothing to list."
+        here.root.memory.unlink()
+        here.root.memory.symlink_to(tmp_path / "elsewhere")
+        await seen.press("u")
+        await seen.shows(".ogcode/memory: a link: nothing is remembered through it;")
+
+
+async def test_notes_that_cannot_be_read_are_told_of(here: Here) -> None:
+    (here.root.memory / "link.md").symlink_to(here.root.top / "AGENTS.md")
+    async with viewing(here) as seen:
+        await seen.shows(".ogcode/memory/link.md: a link: links are not followed")
+        (here.root.memory / "huge.md").write_bytes(b"x" * (LARGEST + 1))
+        await seen.press("u")
+        await seen.shows("2 files among the notes are left out; ogcode memory doctor says why")
+
+
+@pytest.mark.parametrize("theme", ["light", "high-contrast"])
+async def test_the_chosen_row_is_in_one_tone_so_that_all_of_it_can_be_read(here: Here, theme: Theme) -> None:
+    async with viewing(here, theme=theme) as seen:
+        await seen.until(lambda: "interrupted" in seen.rows.render_line(1).text)
+        chosen, other = (
+            {each.style.color for each in seen.rows.render_line(y) if each.style and each.text.strip()} for y in (1, 3)
+        )
+        assert (len(chosen), len(other)) == (1, 2)
+
+
+async def test_what_a_screen_has_no_room_for_is_left_out_whole(here: Here) -> None:
+    for turn in (1, 2):
+        usage = Usage(input_tokens=20_000)
+        log_usage(
+            here.root.store, usage, role="agent", model="m", session_id="s", turn=turn, unsent=turn * 100_000, now=START
+        )
+    async with viewing(here, size=(60, 20)) as seen:
+        await seen.shows("4 turns today · sent 40k tokens, replay 340k")
+        await seen.pilot.resize_terminal(100, 20)
+        await seen.shows("4 turns today · sent 40k tokens, replay would be 340k")
+        await seen.pilot.resize_terminal(40, 20)
+        await seen.shows("4 turns today\n")
+        await seen.pilot.resize_terminal(20, 5)
+        await seen.shows("Backoff is cap")
+
+
+async def test_what_others_write_appears_while_the_choice_and_the_marks_stay(here: Here) -> None:
+    memory = Memory.of(here.root, here.home)
+    async with viewing(here) as seen:
+        await seen.press("j", "m", "k")
+        await seen.shows("1 marked")
+        write_note(memory, "2026-09-12T230000Z--77aa01bc--late.md", "# Late\n\nNew.\n", own=True)
+        await scribe(memory, ScriptedModel(GOOD.replace("Dispatch", "Yellow"))).run()
+        await seen.until(lambda: seen.listed.startswith("Late") and "● Yellow retry fix" in seen.listed)
+        await seen.shows("Five tries with backoff.")
+
+
+async def test_a_note_that_another_program_changes_in_its_place_is_read_anew(here: Here) -> None:
+    [path] = here.root.memory.glob(f"{CAPPED}--*.md")
+    async with viewing(here) as seen:
+        await seen.shows("The jitter in calc.py stays.")
+        with path.open("r+") as note:
+            note.write(CITING.replace("stays.", "went. "))
+        await seen.shows("The jitter in calc.py went.")
+
+
+async def test_the_hints_are_of_the_pane_that_has_the_keys(here: Here) -> None:
+    async with viewing(here, size=(100, 24)) as seen:
+        await seen.shows("Enter read · / search · x forget")
+        await seen.press("enter")
+        await seen.shows("Tab links · v source · e edit · g f its file")
+        await seen.press("slash")
+        await seen.shows("Enter to the list · Esc ends the search")
+
+
+async def test_a_light_terminal_that_tells_so_is_drawn_on_as_one(here: Here) -> None:
+    async with viewing(here) as seen:
+        seen.pilot.app.post_message(Background(dark=False))
+        await seen.until(lambda: seen.pilot.app.theme == "ansi-light")
 
 
 async def test_notes_of_others_are_left_out_where_the_folder_is_not_trusted(here: Here) -> None:

@@ -1,15 +1,17 @@
 """The memory view: what is done with notes and facts from there."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from knowing import a_place, facts_of, said
 from remembered import GOOD, a_job, note_files, notes, scribe, spool, waiting
-from viewing import CAPPED, FIRST, SECOND, Seen, fill, viewing
+from viewing import CAPPED, FIRST, SECOND, Seen, a_keeper, fill, viewing
 
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.model import Broken
 from ogcode.agent.models.scripted import ScriptedModel
+from ogcode.tui.memory.desk import Lead, NotDone
 from ogcode.tui.place import Here
 
 
@@ -30,11 +32,27 @@ async def test_a_pinned_note_comes_first_and_stays_ones_own(here: Here) -> None:
         await seen.shows("Five tries with backoff.")
         await seen.press("p")
         await seen.until(lambda: seen.listed.startswith("★ Dispatch retry fix"))
-        await seen.shows("★ Pinned                  1")
+        await seen.shows("★ Pinned                       1")
         [entry] = notes(seen.memory).named(FIRST)
         assert (entry.origin, entry.pinned) == ("own", True)
         await seen.press("p")
         await seen.until(lambda: seen.listed.startswith("Backoff is capped"))
+        assert texts(seen) == before
+
+
+async def test_a_pin_is_taken_back_and_not_what_was_done_before_it(here: Here) -> None:
+    async with viewing(here, note=FIRST) as seen:
+        before = texts(seen)
+        await seen.press("h", "G", "x", "x")
+        await seen.shows("forgotten: ")
+        there = texts(seen)
+        await seen.press("g", "g", "p")
+        await seen.until(lambda: seen.listed.startswith("★"))
+        await seen.press("u")
+        await seen.shows("as before: ")
+        assert texts(seen) == there
+        await seen.press("u")
+        await seen.shows("back again: ")
         assert texts(seen) == before
 
 
@@ -55,7 +73,11 @@ async def test_a_note_is_forgotten_by_two_presses_and_brought_back_by_one(here: 
         before = texts(seen)
         await seen.press("x")
         await seen.shows("x again forgets this; u would bring it back")
-        await seen.press("j", "k", "x", "escape")
+        await seen.press("j")
+        await seen.shows("nothing was forgotten")
+        await seen.press("k", "x")
+        await seen.shows("x again forgets this")
+        await seen.press("escape")
         await seen.shows("nothing was forgotten")
         assert texts(seen) == before
         await seen.press("x", "x")
@@ -98,6 +120,18 @@ async def test_what_was_forgotten_elsewhere_is_brought_back_here(here: Here) -> 
         await seen.until(lambda: "Zebra" in seen.listed)
         await seen.press("u")
         await seen.shows("nothing was forgotten or edited that could be taken back")
+
+
+async def test_marks_stay_where_what_was_to_be_done_could_not(here: Here) -> None:
+    async with viewing(here) as seen:
+        await seen.press("m", "r")
+        await seen.shows("the transcript of its conversation is gone")
+        await seen.shows("1 marked · ")
+
+
+async def test_a_file_that_is_gone_is_named_when_it_is_gone_to(here: Here) -> None:
+    with closing(a_keeper(here)) as desk, pytest.raises(NotDone, match=r"^gone\.py is not there$"):
+        desk.visit(Lead("file", "gone.py"))
 
 
 async def test_a_rule_is_neither_forgotten_nor_pinned(here: Here) -> None:

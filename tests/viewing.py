@@ -1,6 +1,6 @@
 """A memory to look at in its view: conversations, a failed note, facts, rules, and a screen to press keys on."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -10,8 +10,10 @@ from stage import sees, until
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from ogcode.agent.config import Theme
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.model import Broken, Model
+from ogcode.agent.models.choice import NoModel
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.tui.memory.keeper import Keeper
 from ogcode.tui.place import Here
@@ -61,9 +63,13 @@ class Seen:
         return self.screen.query_one(Page)
 
     @property
+    def rows(self) -> Rows:
+        return self.screen.query_one("#items", Rows)
+
+    @property
     def listed(self) -> str:
         """What the list of notes shows."""
-        rows = self.screen.query_one("#items", Rows)
+        rows = self.rows
         return "\n".join(rows.render_line(y).text.rstrip() for y in range(rows.size.height)).strip("▐ \n")
 
     async def press(self, *keys: str) -> None:
@@ -96,20 +102,36 @@ async def fill(here: Here) -> Memory:
     return memory
 
 
+async def no_model() -> Model:
+    raise NoModel("no model")
+
+
+def a_keeper(
+    here: Here, librarian: Callable[[], Awaitable[Model]] = no_model, scribe: Callable[[], None] = lambda: None
+) -> Keeper:
+    return Keeper(here, librarian=librarian, scribe=scribe, switch=lambda: "on")
+
+
 @asynccontextmanager
 async def viewing(
-    here: Here, *, size: tuple[int, int] = (160, 36), model: Model | None = None, note: str = "", query: str = ""
+    here: Here,
+    *,
+    size: tuple[int, int] = (160, 36),
+    model: Model | None = None,
+    note: str = "",
+    query: str = "",
+    theme: Theme = "auto",
 ) -> AsyncIterator[Seen]:
     begun = list[str]()
 
     async def librarian() -> Model:
         return model or ScriptedModel("It is tried five times [1].")
 
-    desk = Keeper(here, librarian=librarian, scribe=lambda: begun.append("scribe"), switch=lambda: "on")
-    app = MemoryApp(desk, note=note, query=query)
+    desk = a_keeper(here, librarian, lambda: begun.append("scribe"))
+    app = MemoryApp(desk, theme=theme, note=note, query=query)
     app.animation_level = "none"
     async with app.run_test(size=size) as pilot:
         seen = Seen(here, Memory.of(here.root, here.home), pilot, begun)
-        await sees(pilot, "today ")
+        await until(pilot, lambda: seen.screen.listing.overview.today)
         yield seen
     desk.close()

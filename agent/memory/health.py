@@ -49,13 +49,26 @@ def troubles(memory: Memory, *, trusted: bool) -> list[Trouble]:
         return found
     return [
         *found,
-        *_skipped(root.memory, root.store),
+        *_skipped(root.memory),
         *_strays(root.store),
         *_spooled(memory, trusted=trusted),
         *_indexed(memory, trusted=trusted),
         *_tracked(memory),
         *_gone(memory),
     ]
+
+
+def shut(memory: Memory) -> list[Trouble]:
+    """Find the folders of notes and of what waits for one that are not read."""
+    store = memory.root.store
+    places = ((store, "."), (memory.root.memory, "memory"), (memory.root.spool, "spool"))
+    return [trouble for place, name in places if (trouble := _shut(place, name))]
+
+
+def left_out(memory: Memory) -> list[Trouble]:
+    """Find what lies among the notes, is meant for one, and is not read."""
+    found = [] if memory.root.store.is_symlink() else _skipped(memory.root.memory)
+    return [trouble for trouble in found if trouble.kind == "unreadable" or trouble.path.endswith(".md")]
 
 
 def gone(memory: Memory) -> list[Tombstone]:
@@ -96,11 +109,8 @@ def origins(memory: Memory) -> Counter[str]:
 def _folders(memory: Memory) -> Iterator[Trouble]:
     store = memory.root.store
     for place in (store, *(store / name for name in FOLDERS)):
-        name = "." if place == store else place.name
-        if os.path.islink(place):  # noqa: PTH114  # in another user's folder, too
-            yield Trouble("link", name, "a link: nothing is remembered through it; put a folder in its place")
-        elif os.path.lexists(place) and not os.access(place, os.R_OK | os.X_OK):
-            yield Trouble("unreadable", name, "can't be read: what is in it is left out; give yourself the right to")
+        if trouble := _shut(place, name := "." if place == store else place.name):
+            yield trouble
         elif os.path.lexists(place) and not os.access(place, os.W_OK | os.X_OK):
             yield Trouble("unwritable", name, "can't be written: turns are lost; give yourself the right to")
     ignore = store / ".gitignore"
@@ -117,7 +127,20 @@ def _folders(memory: Memory) -> Iterator[Trouble]:
                 yield Trouble("locks", "locks", "this file system has no locks: files in here stand in for them")
 
 
-def _skipped(folder: Path, store: Path) -> Iterator[Trouble]:
+def _shut(place: Path, name: str) -> Trouble | None:
+    """Tell why a folder is not read, where it is not."""
+    if os.path.islink(place):  # noqa: PTH114  # in another user's folder, too
+        return Trouble("link", name, "a link: nothing is remembered through it; put a folder in its place")
+    if not os.path.lexists(place):
+        return None
+    if not os.path.isdir(place):  # noqa: PTH112  # as above
+        return Trouble("unreadable", name, "not a folder: nothing is remembered in it; move it away")
+    if not os.access(place, os.R_OK | os.X_OK):
+        return Trouble("unreadable", name, "can't be read: what is in it is left out; give yourself the right to")
+    return None
+
+
+def _skipped(folder: Path, prefix: str = "memory/") -> Iterator[Trouble]:
     """Find what lies among the notes and is not taken for one; names that begin with a dot are meant to be left."""
     try:
         entries = [] if folder.is_symlink() else sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -126,16 +149,16 @@ def _skipped(folder: Path, store: Path) -> Iterator[Trouble]:
     for entry in entries:
         if entry.name.startswith("."):
             continue
-        path = os.path.relpath(entry.path, store)
+        path = prefix + entry.name
         if entry.is_symlink():
             yield Trouble("skipped", path, "a link: links are not followed")
         elif not os.access(entry.path, os.R_OK):
             yield Trouble("unreadable", path, "can't be read: it is left out; give yourself the right to")
         elif entry.is_dir(follow_symlinks=False):
-            yield from _skipped(Path(entry.path), store)
+            yield from _skipped(Path(entry.path), f"{path}/")
         elif not entry.name.endswith(".md") or not entry.is_file(follow_symlinks=False):
             yield Trouble("skipped", path, "not a markdown file (.md)")
-        elif path != path.encode("utf-8", "replace").decode():
+        elif not entry.name.isascii() and path != path.encode("utf-8", "replace").decode():
             yield Trouble("skipped", path, "its name is not UTF-8; rename it")
         elif entry.stat(follow_symlinks=False).st_size > LARGEST:
             yield Trouble("skipped", path, f"larger than {LARGEST:,} bytes; split it")

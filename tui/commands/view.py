@@ -25,4 +25,4 @@ def view_memory(here: Here) -> int:
             start_scribe(here, linger=0.0)
 
     desk = Keeper(here, librarian=librarian, scribe=scribe, switch=lambda: here.config.memory)
-    return run_memory_app(desk, theme=here.config.theme)
+    return run_memory_app(desk, theme=here.config.theme, log=here.home / "logs" / "app.log")

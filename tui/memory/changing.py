@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ogcode.agent.facts.fact import Fact, FactRefused
 from ogcode.agent.index.cache import Memory
+from ogcode.agent.index.reading import Entry
 from ogcode.agent.memory.pins import NotPinned, pin
 from ogcode.agent.memory.rescribe import RescribeImpossible, rescribe
 from ogcode.agent.memory.trash import Tombstone, TrashRefused, forget, restore, undoable
@@ -34,17 +35,30 @@ class Changes:
         notes = [item.entry for item in items if isinstance(item, Noted)]
         if not notes:
             raise NotDone("only notes can be pinned")
+        done = list[Entry]()
 
         def one(place: int) -> None:
             pin(self._memory, notes[place], pinned=pinned)
+            if notes[place].pinned != pinned:
+                done.append(notes[place])
 
-        _each(len(notes), one, "pinned" if pinned else "no longer pinned")
+        try:
+            _each(len(notes), one, "pinned" if pinned else "no longer pinned")
+        finally:
+            if done:
+                self._done.append(lambda: self._pinned_before(done))
         return f"{counted(len(notes), 'note')} {'pinned' if pinned else 'no longer pinned'}"
+
+    def _pinned_before(self, notes: Sequence[Entry]) -> str:
+        for note in notes:
+            pin(self._memory, note, pinned=note.pinned)
+        return f"as before: {notes[0].id if len(notes) == 1 else counted(len(notes), 'note')}"
 
     def forget(self, items: Sequence[Item]) -> str:
         away = [item for item in items if isinstance(item, Noted | Fact)]
         if not away:
-            raise NotDone("this is a file that people wrote; delete it yourself if it is not wanted")
+            what = "no turn" if all(isinstance(item, Spoiled) for item in items) else "a file that people wrote"
+            raise NotDone(f"this is {what}; delete it yourself if it is not wanted")
         store, now = self._here.root.store, self._here.now()
         stones, facts = list[Tombstone](), list[str]()
 
@@ -117,11 +131,13 @@ class Changes:
                     updated(here, identity, text)
                     self._done.append(lambda: f"as before: {taken_back(here, identity)[0].id}")
                     return "saved; u takes it back"
+                case Ruled():
+                    return self.visit(item)
         except REFUSED as error:
             raise NotDone(str(error)) from error
         except OSError as error:
             raise NotDone(f"{error.filename}: {error.strerror}") from error
-        raise NotDone(f"{path_of(here, item)} is not edited from here; g opens the file itself")
+        raise NotDone(f"{path_of(here, item)} is not edited from here; g f opens the file itself")
 
     def _edited(self, fact: Fact) -> str:
         command = editor(self._here, path_of(self._here, fact), "fact's file")
@@ -137,9 +153,9 @@ class Changes:
 
     def visit(self, lead: Lead | Item) -> str:
         """Open a file in the user's editor; the caller has given the terminal away."""
-        path = self.inside(lead.name) if isinstance(lead, Lead) else path_of(self._here, lead)
+        path = inside(self._here, lead.name) if isinstance(lead, Lead) else path_of(self._here, lead)
         if path is None or not path.is_file():
-            raise NotDone(f"{path or lead} is not there")
+            raise NotDone(f"{lead.name if isinstance(lead, Lead) else path} is not there")
         try:
             command = editor(self._here, path, "file")
             # Not in the repository: editors believe settings that lie where they are started.
@@ -148,14 +164,15 @@ class Changes:
             raise NotDone(str(error)) from error
         return f"the editor ended with {code}" if code else ""
 
-    def inside(self, name: str) -> Path | None:
-        """Find a file that a note names; None where it is not there, or not of this repository."""
-        top = self._here.root.top.resolve()
-        try:
-            path = (top / name).resolve()
-            return path if path.is_relative_to(top) and path.is_file() else None
-        except (OSError, ValueError, RuntimeError):  # NUL bytes; loops of links
-            return None
+
+def inside(here: Here, name: str) -> Path | None:
+    """Find a file that a note names; None where it is not there, or not of this repository."""
+    top = here.root.top.resolve()
+    try:
+        path = (top / name).resolve()
+        return path if path.is_relative_to(top) and path.is_file() else None
+    except (OSError, ValueError, RuntimeError):  # NUL bytes; loops of links
+        return None
 
 
 def path_of(here: Here, item: Item) -> Path:

@@ -101,6 +101,14 @@ class Found:
     """None has all the words; these have some."""
 
 
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What was sent to the model, and what it had been with every earlier turn sent again: tokens."""
+
+    sent: int = 0
+    replay: int = 0
+
+
 @lru_cache(32)
 def words_of(query: str) -> re.Pattern[str] | None:
     """Make what finds the words of a query in a text: each where a word begins."""
@@ -126,8 +134,7 @@ class MemoryDesk(Protocol):
 
     async def overview(self) -> Overview: ...
 
-    async def saving(self) -> str:
-        """Say what was sent, and what sending every turn again would have been; empty where nothing is known."""
+    async def saving(self) -> Saving: ...
 
     async def find(self, query: str) -> Found:
         """Search notes and facts for a query whose last word may still be typed."""

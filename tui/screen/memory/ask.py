@@ -14,6 +14,10 @@ from ogcode.agent.clean import clean
 from ogcode.tui.memory.desk import MemoryDesk, NotDone
 from ogcode.tui.screen.memory.paint import Painted, chosen, painted
 
+_ASK = "Enter asks · Esc back"
+_LINKED = "Tab to a citation · Enter asks again · Esc back"
+_OPEN = "Enter opens the note · Tab the next · Esc back"
+
 
 class AskScreen(ModalScreen[str | None]):
     """Gives the id of the note that the user goes to, or None."""
@@ -34,7 +38,7 @@ class AskScreen(ModalScreen[str | None]):
         with VerticalScroll():
             yield Input(placeholder="Ask the librarian about earlier turns")
             yield Static(markup=False, id="answer")
-            yield Static("Enter asks · Tab a citation, Enter opens it · Esc back", markup=False, classes="keys")
+            yield Static(_ASK, markup=False, id="keys")
 
     def action_leave(self) -> None:
         """Stop asking, if it is, and go."""
@@ -71,6 +75,7 @@ class AskScreen(ModalScreen[str | None]):
     def _draw(self) -> None:
         link = self._answer.links[self._link] if self._link >= 0 else None
         self.query_one("#answer", Static).update(chosen(self._answer.content, link))
+        self.query_one("#keys", Static).update(_OPEN if link else _LINKED if self._answer.links else _ASK)
 
     def on_click(self, event: events.Click) -> None:
         if note := event.style.meta.get("note"):

@@ -9,13 +9,18 @@ from textual.content import Content
 
 from ogcode.agent.facts.fact import Fact
 from ogcode.agent.index.reading import Entry
-from ogcode.tui.memory.desk import Item, Noted, Overview, Ruled, Spoiled
+from ogcode.tui.commands.notes import counted
+from ogcode.tui.memory.desk import Item, Noted, Overview, Ruled, Saving, Spoiled
 from ogcode.tui.screen.blocks.lines import flat
 from ogcode.tui.screen.memory.paint import marked
+from ogcode.tui.screen.status import short
 
 BARS = "▁▂▃▄▅▆▇█"
-WEEK, DAYS = 14, 91
+WEEK, DAYS = 7, 91
 """Days that are drawn at least, and at most."""
+
+WIDE = 80
+"""Columns from which on sentences are whole."""
 
 _SCOPES = {"project": "of this project", "global": "about you"}
 
@@ -113,13 +118,22 @@ def state(entry: Entry) -> list[Content]:
     return [Content.styled(*part) for part in parts if part[0]]
 
 
-def strip(overview: Overview, saving: str, width: int) -> Content:
-    """Draw the turns of each day, today last, in what the sentences beside it leave of a line."""
+def strip(overview: Overview, saving: Saving, width: int) -> Content:
+    """Draw the turns of each day, today last, in what is said beside it leaves of a line; numbers are not cut."""
     if not overview.today:
         return Content("")
-    left = f"{overview.left:,} older notes are not listed; search finds them" if overview.left else ""
-    told = [f"today {overview.days.get(overview.today, 0)}", saving, left, *map(flat, overview.notices)]
-    text = Content(f"  {' · '.join(filter(None, told))}").truncate(max(width - WEEK, 1), ellipsis=True)
+    would = "would be " if width >= WIDE else ""
+    replay = f", replay {would}{short(saving.replay)}" if saving.replay > saving.sent else ""
+    told = [
+        f"{counted(overview.days.get(overview.today, 0), 'turn')} today",
+        f"sent {short(saving.sent)} tokens{replay}" if saving.sent else "",
+        f"{overview.left:,} older notes are not listed; search finds them" if overview.left else "",
+    ]
+    said = ""
+    for each in filter(None, told):
+        if len(said) + len(each) <= width - WEEK - len("  "):
+            said += f" · {each}" if said else each
+    text = Content(f"  {said}")
     last, room = date.fromisoformat(overview.today), min(width - text.cell_length, DAYS)
     counts = [overview.days.get((last - timedelta(days=back)).isoformat(), 0) for back in reversed(range(room))]
     most = max(counts, default=0)

@@ -183,7 +183,10 @@ def _head(item: Item) -> Content:
             ]
             second = Content(" ").join([when(entry), *state(entry), Content(f"· {' · '.join(filter(None, facts))}")])
             lines = [first, second, *([Content.styled(flat(entry.malformed), "$error")] if entry.malformed else [])]
-            lines += [Content.styled(f"{flat(trouble)}; r tries again", "$warning")] if trouble else []
+            if trouble:
+                lines.append(Content.styled(f"{flat(trouble)}; r tries again", "$warning"))
+            elif entry.pending:
+                lines.append(Content.styled("its note is not written yet; r has it written now", "$accent"))
             return Content("\n").join(lines)
         case Fact() | Ruled() | Spoiled():
             first, second = item_row(item, 10_000, mark=False, hits=None)

@@ -80,6 +80,11 @@ def marked(content: Content, hits: re.Pattern[str] | None) -> Content:
     return content.add_spans(spans) if spans else content
 
 
+def in_one_tone(content: Content) -> Content:
+    """Leave colours out, for a row that has a colour of its own; what is bold or was found stays so."""
+    return Content(content.plain, [span for span in content.spans if str(span.style) in ("bold", HIT)])
+
+
 def chosen(content: Content, link: Link | None) -> Content:
     """Mark the link that Enter follows."""
     return content.add_spans([Span(link.start, link.end, "reverse")]) if link else content

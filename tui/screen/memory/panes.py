@@ -50,7 +50,7 @@ class Panes(Horizontal):
     def _fold(self) -> None:
         """Show as many panes as fit, those beside the one that has the focus."""
         width, panes = self.size.width, (self.places, self.items, self.page)
-        at = next((place for place, pane in enumerate(panes) if pane.has_focus), 1)
+        at = next((place for place, pane in enumerate(panes) if self.has_keys(pane)), 1)
         shown = {0, 1, 2} if width >= THREE else {at} if width < TWO else {0, 1} if at == 0 else {1, 2}
         for place, pane in enumerate(panes):
             pane.display = place in shown
@@ -62,9 +62,13 @@ class Panes(Horizontal):
         pane.display = True
         self.screen.set_focus(pane)
 
+    def has_keys(self, pane: "Rows | Page") -> bool:
+        """Tell whether keys go to a pane: from the moment on at which it is given the focus, not when it hears of it."""
+        return self.screen.focused is pane
+
     @property
     def _rows(self) -> Rows | None:
-        return next((rows for rows in (self.places, self.items) if rows.has_focus), None)
+        return next((rows for rows in (self.places, self.items) if self.has_keys(rows)), None)
 
     def action_move(self, step: int) -> None:
         if rows := self._rows:
@@ -94,18 +98,18 @@ class Panes(Horizontal):
             self.page.scroll(self.page.tall)
 
     def action_into(self) -> None:
-        if self.places.has_focus:
+        if self.has_keys(self.places):
             self.go(self.items)
-        elif self.items.has_focus and self.items.count:
+        elif self.has_keys(self.items) and self.items.count:
             self.go(self.page)
         else:
             self.page.follow()
 
     def action_out(self) -> None:
-        self.go(self.places if self.items.has_focus else self.items)
+        self.go(self.places if self.has_keys(self.items) else self.items)
 
     def action_on(self) -> None:
-        if self.page.has_focus:
+        if self.has_keys(self.page):
             self.page.next_link()
         else:
             self.action_into()

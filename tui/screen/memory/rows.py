@@ -10,6 +10,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.visual import Visual
 
+from ogcode.agent.clean import clean
+from ogcode.tui.screen.memory.paint import in_one_tone
 from ogcode.tui.screen.memory.scrolled import Scrolled
 
 Lay = Callable[[int, int], Sequence[Content]]
@@ -37,21 +39,24 @@ class Rows(Scrolled):
         self._lines = lines
         self.count = 0
         self.at = 0
+        self._empty = Content("")
+        """What is said where there is no row."""
         self._drawn = dict[tuple[int, str], list[Strip]]()
         """Rows as they were drawn last, by place and tone."""
 
     @property
     def tall(self) -> int:
-        return self.count * self._lines
+        return self.count * self._lines or (len(self._empty.wrap(self.room)) if self._empty else 0)
 
     @property
     def page(self) -> int:
         """How many rows are in sight."""
         return max(1, self.size.height // self._lines)
 
-    def show(self, count: int, at: int = 0) -> None:
-        """Show other rows, and choose one of them."""
+    def show(self, count: int, at: int = 0, *, empty: str = "") -> None:
+        """Show other rows, and choose one of them; where there is none, say why."""
         self.count = count
+        self._empty = Content(clean(empty))
         self.at = max(0, min(at, count - 1))
         self.scroll(self.top)
         self._into_sight()
@@ -95,10 +100,18 @@ class Rows(Scrolled):
     def line(self, number: int, width: int) -> Strip:
         place, line = divmod(number, self._lines)
         tone = "" if place != self.at else "rows--at" if self.has_focus else "rows--held"
+        if not self.count:
+            return self._strip(self._empty.wrap(width)[number], width, "")
         if (place, tone) not in self._drawn:
-            style = self.get_visual_style(*filter(None, [tone]))
-            rows = [Visual.to_strips(self, content, width, 1, style) for content in self._lay(place, width)]
+            first, *others = self._lay(place, width)
+            below = tone if tone != "rows--held" else ""  # one line that stands out is enough
             self._drawn[place, tone] = [
-                (strips[0] if strips else Strip.blank(0)).extend_cell_length(width, style.rich_style) for strips in rows
+                self._strip(first, width, tone),
+                *(self._strip(row, width, below) for row in others),
             ]
         return self._drawn[place, tone][line]
+
+    def _strip(self, row: Content, width: int, tone: str) -> Strip:
+        style = self.get_visual_style(*filter(None, [tone]))
+        strips = Visual.to_strips(self, in_one_tone(row) if tone == "rows--at" else row, width, 1, style)
+        return (strips[0] if strips else Strip.blank(0)).extend_cell_length(width, style.rich_style)
