@@ -21,7 +21,6 @@ from ogcode.agent.events import (
     Waiting,
     Warned,
 )
-from ogcode.agent.fit import longest, reserve
 from ogcode.agent.guard import GARBLED, nudged, repeats
 from ogcode.agent.model import (
     ContextOverflow,
@@ -38,11 +37,12 @@ from ogcode.agent.model import (
     priced,
     thinks,
 )
-from ogcode.agent.stubs import changed_files
-from ogcode.agent.summary import TIMES, accepted, output, summary_request
 from ogcode.agent.tool import Malformed, Pictured, Tool, ToolError
 from ogcode.agent.turn import Cause, Limits, Message, Opening, ToolCall, Turn, Usage, Verdict
-from ogcode.agent.view import View
+from ogcode.agent.window.fit import longest, reserve
+from ogcode.agent.window.stubs import changed_files
+from ogcode.agent.window.summary import TIMES, accepted, output, summary_request
+from ogcode.agent.window.view import View
 
 Approve = Callable[[ToolCall], Awaitable[Verdict]]
 Steering = Callable[[], Sequence[str]]

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ogcode.agent.durable import append_line
 from ogcode.agent.events import Answered, Event, Progress, Steered, SummedUp, ToolFinished, ToolStarted
 from ogcode.agent.facts.standing import Standing
+from ogcode.agent.files.durable import append_line
 from ogcode.agent.prompt import Previous
-from ogcode.agent.seal import Seal
+from ogcode.agent.rights.seal import Seal
 from ogcode.agent.turn import ToolCall, Turn, Usage
 from ogcode.agent.version import VERSION
 

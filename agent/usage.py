@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import get_args
 
-from ogcode.agent.durable import append_line
+from ogcode.agent.files.durable import append_line
 from ogcode.agent.model import Who
 from ogcode.agent.turn import Usage
 

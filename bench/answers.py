@@ -21,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ogcode.agent.events import Answered, Event
+from ogcode.agent.files.root import find_root
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.index.reading import Notes, Scope
 from ogcode.agent.memory.capture import Place, capture
@@ -28,7 +29,6 @@ from ogcode.agent.memory.extract import extract_note
 from ogcode.agent.memory.notes import note_id, slug
 from ogcode.agent.model import Model
 from ogcode.agent.models.choice import open_model
-from ogcode.agent.root import find_root
 from ogcode.agent.turn import Step, Turn
 from ogcode.librarian.library import Library
 from ogcode.librarian.recall import NOTHING, RecallFailed, recall

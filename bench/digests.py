@@ -27,8 +27,8 @@ from ogcode.agent.memory.extract import extract_note, is_short_talk
 from ogcode.agent.memory.job import Job, digest
 from ogcode.agent.model import ModelError
 from ogcode.agent.models.choice import open_model
-from ogcode.agent.tokens import count
 from ogcode.agent.turn import Step, Turn, Usage
+from ogcode.agent.window.tokens import count
 from ogcode.scribe.compose import compose
 from ogcode.scribe.validate import NoteRefused
 

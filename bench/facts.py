@@ -6,11 +6,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from ogcode.agent.accepted import Accepted
 from ogcode.agent.facts.block import changes, facts_block
 from ogcode.agent.facts.fact import Fact, item
 from ogcode.agent.facts.store import Facts
-from ogcode.agent.root import find_root
+from ogcode.agent.files.root import find_root
+from ogcode.agent.rights.accepted import Accepted
 from ogcode.tui.place import utc_now
 
 MANY, ROUNDS = 1_000, 30

@@ -18,8 +18,8 @@ from fake_server import Body, Call, FakeServer, Reply, Say, last_user
 
 from ogcode.agent.events import ignore
 from ogcode.agent.models.choice import open_model
-from ogcode.agent.tokens import count
 from ogcode.agent.turn import Limits, ToolCall, Verdict
+from ogcode.agent.window.tokens import count
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import look_around, utc_now
 from ogcode.tui.wiring import open_session

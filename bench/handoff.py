@@ -20,11 +20,11 @@ from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 
-from ogcode.agent.durable import write_all
+from ogcode.agent.files.durable import write_all
 from ogcode.agent.memory.capture import Place, capture
 from ogcode.agent.memory.job import Job, digest
 from ogcode.agent.memory.spool import add_job
-from ogcode.agent.seal import Seal
+from ogcode.agent.rights.seal import Seal
 from ogcode.agent.turn import Step, Turn
 
 SOURCE = "\n".join(

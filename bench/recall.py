@@ -20,15 +20,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from ogcode.agent.files.root import find_root
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.index.reading import Notes, Scope
 from ogcode.agent.memory.capture import Place, capture
 from ogcode.agent.memory.extract import extract_note
 from ogcode.agent.memory.notes import note_id, parse_note, slug
 from ogcode.agent.memory.words import STOP_WORDS
-from ogcode.agent.root import find_root
-from ogcode.agent.tokens import count
 from ogcode.agent.turn import Step, Turn
+from ogcode.agent.window.tokens import count
 
 Search = Callable[[str], Sequence[int]]
 """Gives the numbers of turns, best first."""

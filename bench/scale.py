@@ -26,11 +26,11 @@ from itertools import accumulate
 from os import scandir
 from pathlib import Path
 
+from ogcode.agent.files.root import find_root
 from ogcode.agent.index.cache import Index, Memory, open_index
 from ogcode.agent.index.reading import Notes, Scope
 from ogcode.agent.memory.notes import frontmatter
-from ogcode.agent.root import find_root
-from ogcode.agent.tokens import count
+from ogcode.agent.window.tokens import count
 from ogcode.librarian.library import Library
 from ogcode.librarian.tools import librarian_tools
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from ogcode.agent.secrets import findings, scrub
+from ogcode.agent.sensitive.secrets import findings, scrub
 
 SENTENCES = ("I tried {} yesterday and it worked.", "use `{}` here", 'It printed "{}" twice', "({})")
 SPOKEN = ("user", "tools", "answer")

@@ -20,7 +20,7 @@ from stage_work import StagedWork
 
 from ogcode.agent.events import Answered, Emit, Nested, TextDelta, ToolFinished, ToolStarted
 from ogcode.agent.turn import ToolCall, Usage
-from ogcode.tui.desk import Ask
+from ogcode.tui.desks.desk import Ask
 from ogcode.tui.screen.launch import run_app
 
 TOKEN = 4

@@ -8,8 +8,8 @@ from ogcode.agent.facts.fact import Fact
 from ogcode.agent.index.reading import Entry, Notes
 from ogcode.agent.memory.verbatim import verbatim
 from ogcode.agent.memory.worked import file_digest
-from ogcode.agent.seal import Seal
-from ogcode.agent.secrets import scrub
+from ogcode.agent.rights.seal import Seal
+from ogcode.agent.sensitive.secrets import scrub
 from ogcode.agent.transcript import is_own
 from ogcode.librarian.fence import plain
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ogcode.agent.clean import clean
 from ogcode.agent.events import Emit
-from ogcode.agent.fit import size
 from ogcode.agent.index.reading import Passage
 from ogcode.agent.loop import run_turn
 from ogcode.agent.memory.markdown import cut
@@ -17,6 +16,7 @@ from ogcode.agent.model import Delta, Finished, Model, ModelError, Options, Tool
 from ogcode.agent.models.around import Around
 from ogcode.agent.models.shapes import may_be_calls
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Verdict
+from ogcode.agent.window.fit import size
 from ogcode.librarian.citations import cite
 from ogcode.librarian.fence import fence, fenced
 from ogcode.librarian.known import coming

@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from ogcode.agent.durable import Lock, append_line, make_folder
 from ogcode.agent.ending import to_its_end
-from ogcode.agent.root import Root
+from ogcode.agent.files.durable import Lock, append_line, make_folder
+from ogcode.agent.files.root import Root
 
 if TYPE_CHECKING:
-    from ogcode.agent.config import Config
+    from ogcode.agent.settings.config import Config
     from ogcode.scribe.drain import Compose, Given
 
 LOG = 200_000
@@ -99,10 +99,10 @@ def _drain(root: Root, home: Path, quiet: float) -> float:
     import asyncio
     from datetime import UTC, datetime
 
-    from ogcode.agent.config import Config, ConfigBroken, load_config
     from ogcode.agent.index.cache import Memory, open_index
     from ogcode.agent.memory.job import NEVER, Job
     from ogcode.agent.model import ModelError
+    from ogcode.agent.settings.config import Config, ConfigBroken, load_config
     from ogcode.scribe.drain import Drain
 
     config, broken = Config(), ""
@@ -200,8 +200,8 @@ def _composer(root: Root, home: Path, config: "Config") -> "Compose":
 
 def _scrubber(root: Root) -> Callable[[str], str]:
     """Take secrets out of a text: by our own rules, then by gitleaks where it is installed."""
-    from ogcode.agent.secrets import known_secrets, scrub
     from ogcode.agent.sensitive.gitleaks import GitleaksFailed, second_pass
+    from ogcode.agent.sensitive.secrets import known_secrets, scrub
     from ogcode.agent.tools.process import program
 
     secrets = known_secrets(os.environ)
@@ -219,7 +219,7 @@ def _scrubber(root: Root) -> Callable[[str], str]:
 
 
 def _trusted(root: Root, home: Path) -> bool:
-    from ogcode.agent.trust import Trust, TrustBroken
+    from ogcode.agent.rights.trust import Trust, TrustBroken
 
     try:
         return os.environ.get("OGCODE_TRUST") == "1" or Trust(home).holds(root)

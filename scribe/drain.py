@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from time import time
 
-from ogcode.agent.durable import create_file, replace_file, sweep
+from ogcode.agent.files.durable import create_file, replace_file, sweep
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.extract import extract_note, is_short_talk
 from ogcode.agent.memory.job import NEVER, Job
@@ -21,7 +21,7 @@ from ogcode.agent.memory.spool import drop_job, is_ours, jobs, prepare_store, pu
 from ogcode.agent.memory.trash import TrashRefused, forgotten, hidden, keep, keep_edited, purge, purged
 from ogcode.agent.model import ContextOverflow, ModelError, Refused
 from ogcode.agent.models.slot import SlotTaken
-from ogcode.agent.secrets import scrub
+from ogcode.agent.sensitive.secrets import scrub
 from ogcode.scribe.validate import NoteRefused
 
 Compose = Callable[[Job], Awaitable[str]]

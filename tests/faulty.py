@@ -12,7 +12,7 @@ from pathlib import Path
 
 from remembered import note_files, waiting
 
-from ogcode.agent.durable import TEMPORARY
+from ogcode.agent.files.durable import TEMPORARY
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import jobs

@@ -10,7 +10,7 @@ from ogcode.agent.events import Event, Warned
 from ogcode.agent.facts.store import Facts
 from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.models.scripted import Reply, ScriptedModel
-from ogcode.agent.permissions import Ask, Denial, Rules
+from ogcode.agent.rights.permissions import Ask, Denial, Rules
 from ogcode.agent.turn import Limits, ToolCall, Turn, Verdict
 from ogcode.tui.earlier import Choice
 from ogcode.tui.knowledge import facts_here

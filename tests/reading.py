@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from stat import S_ISREG
 
-from ogcode.agent.accepted import Accepted
 from ogcode.agent.events import ignore
 from ogcode.agent.facts.store import Facts
+from ogcode.agent.files.openat import open_below
+from ogcode.agent.files.root import find_root
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.index.reading import Notes, Scope
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.openat import open_below
-from ogcode.agent.root import find_root
+from ogcode.agent.rights.accepted import Accepted
 from ogcode.agent.tool import ToolError
 from ogcode.agent.turn import ToolCall
 from ogcode.librarian.library import Library

@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from ogcode.agent.files.root import find_root
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.index.reading import Entry, Notes, Scope
 from ogcode.agent.memory.job import NEVER, Job
 from ogcode.agent.memory.spool import add_job, jobs
 from ogcode.agent.model import Model
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.root import find_root
 from ogcode.agent.turn import Usage
 from ogcode.scribe.compose import compose
 from ogcode.scribe.drain import Drain

@@ -17,8 +17,8 @@ from ogcode.agent.events import Answered, Emit, Event, Progress, TextDelta, Tool
 from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import ToolCall, Turn, Usage
-from ogcode.tui.desk import Ask, ModelLine, Status
-from ogcode.tui.prompt_desk import Found, Ran, RunOnTerminal
+from ogcode.tui.desks.desk import Ask, ModelLine, Status
+from ogcode.tui.desks.prompt import Found, Ran, RunOnTerminal
 
 Play = Callable[[Emit, Ask], Awaitable[None]]
 

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from ogcode.agent.config import NOTIFY, THEMES, Notify, Theme
-from ogcode.tui.desk import NotDone
-from ogcode.tui.keys import Keys
-from ogcode.tui.sessions_desk import SessionLine
-from ogcode.tui.settings_desk import SettingLine
+from ogcode.agent.settings.config import NOTIFY, THEMES, Notify, Theme
+from ogcode.tui.behind.keys import Keys
+from ogcode.tui.desks.desk import NotDone
+from ogcode.tui.desks.sessions import SessionLine
+from ogcode.tui.desks.settings import SettingLine
 
 
 def a_session(

@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
+from ogcode.tui.behind.context import Part
 from ogcode.tui.commands.checks import Check
-from ogcode.tui.context import Part
 
 
 @dataclass

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from ogcode.agent.tools.ask_user import AskPerson
 from ogcode.agent.turn import ToolCall
-from ogcode.tui.rights_desk import Asking, RuleLine, Unbelieved
-from ogcode.tui.work_desk import JobLine
+from ogcode.tui.desks.rights import Asking, RuleLine, Unbelieved
+from ogcode.tui.desks.work import JobLine
 
 
 @dataclass

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.accepted import Accepted
 from ogcode.agent.facts.store import Facts
+from ogcode.agent.rights.accepted import Accepted
 from ogcode.agent.rules import Written
 from ogcode.tui.opened import system_of
 from ogcode.tui.place import Here, look_around, utc_now

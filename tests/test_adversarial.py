@@ -9,11 +9,11 @@ import pytest
 
 from ogcode.agent.events import ignore
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Mode, Rules
+from ogcode.agent.rights.permissions import Mode, Rules
 from ogcode.agent.tools.files import file_tools
 from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.turn import Limits, ToolCall, Verdict
-from ogcode.tui.conversation import Conversation
+from ogcode.tui.behind.conversation import Conversation
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import Here, look_around, utc_now
 

@@ -46,7 +46,7 @@ from ogcode.agent.events import (
 )
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import ToolCall, Usage
-from ogcode.tui.desk import Ask, ModelLine
+from ogcode.tui.desks.desk import Ask, ModelLine
 from ogcode.tui.screen.actions.catalogue import named
 from ogcode.tui.screen.actions.elsewhere import INSTEAD_IN_APP
 from ogcode.tui.screen.app import Ogcode

@@ -16,12 +16,12 @@ from ogcode.agent.rules import Written
 from ogcode.agent.tool import ToolError
 from ogcode.agent.tools.ask_user import Alternative, Question
 from ogcode.agent.turn import ToolCall, Verdict
-from ogcode.tui.desk import Ask
-from ogcode.tui.rights_desk import RuleLine, Unbelieved
+from ogcode.tui.desks.desk import Ask
+from ogcode.tui.desks.rights import RuleLine, Unbelieved
+from ogcode.tui.desks.work import JobLine
 from ogcode.tui.screen.app import Ogcode
 from ogcode.tui.screen.card import Card
 from ogcode.tui.screen.prompt import Prompt
-from ogcode.tui.work_desk import JobLine
 
 BASH = ToolCall("c1", "bash", json.dumps({"command": "make test"}))
 WHICH = Question("Which [/] database?", (Alternative("SQLite", "one file"), Alternative("Postgres", "a server")))

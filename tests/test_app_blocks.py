@@ -14,7 +14,8 @@ from textual.pilot import Pilot
 from ogcode.agent.events import Emit, Event, Nested, ToolFinished, ToolStarted
 from ogcode.agent.turn import ToolCall
 from ogcode.tui.calls import subject
-from ogcode.tui.desk import Ask
+from ogcode.tui.desks.desk import Ask
+from ogcode.tui.desks.work import JobLine
 from ogcode.tui.screen.app import Ogcode
 from ogcode.tui.screen.blocks.change import told
 from ogcode.tui.screen.blocks.command import CommandBlock
@@ -23,7 +24,6 @@ from ogcode.tui.screen.blocks.recall import OpenNote, RecallBlock
 from ogcode.tui.screen.diff import WIDE, laid_out, rows_of
 from ogcode.tui.screen.prompt import Prompt
 from ogcode.tui.screen.syntax import coloured
-from ogcode.tui.work_desk import JobLine
 
 DIFF = """--- dispatch/retry.py
 +++ dispatch/retry.py

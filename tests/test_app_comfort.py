@@ -15,10 +15,10 @@ from textual.events import AppBlur, AppFocus, Key
 from textual.message import Message
 from textual.pilot import Pilot
 
-from ogcode.agent.config import NOTIFY
 from ogcode.agent.events import Emit
-from ogcode.tui.desk import Ask, ModelLine, NotDone
-from ogcode.tui.keys import ACTIONS, OF_PROMPT, Keys, load_keys
+from ogcode.agent.settings.config import NOTIFY
+from ogcode.tui.behind.keys import ACTIONS, OF_PROMPT, Keys, load_keys
+from ogcode.tui.desks.desk import Ask, ModelLine, NotDone
 from ogcode.tui.screen.actions.catalogue import COMMANDS
 from ogcode.tui.screen.app import Ogcode
 from ogcode.tui.screen.own_line import coloured

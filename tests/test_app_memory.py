@@ -9,10 +9,10 @@ from stage import screen_text
 from viewing import CAPPED, CITING, FIRST, fill, viewing
 
 from ogcode.agent.clean import clean
-from ogcode.agent.config import Theme
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.notes import LARGEST
 from ogcode.agent.models.scripted import ScriptedModel
+from ogcode.agent.settings.config import Theme
 from ogcode.agent.turn import Usage
 from ogcode.agent.usage import log_usage
 from ogcode.tui.place import Here

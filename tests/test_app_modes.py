@@ -18,10 +18,10 @@ from ogcode.agent.events import Emit, Nested, Retrying, TextDelta, ToolFinished,
 from ogcode.agent.rules import Written
 from ogcode.agent.tools.ask_user import Alternative, Question
 from ogcode.agent.turn import ToolCall
-from ogcode.tui.desk import Ask
+from ogcode.tui.desks.desk import Ask
+from ogcode.tui.desks.rights import Unbelieved
 from ogcode.tui.linear.front import Linear
 from ogcode.tui.linear.telling import in_words
-from ogcode.tui.rights_desk import Unbelieved
 
 TOUCH = {"name": "bash", "arguments": {"command": "touch made"}}
 HANG = {"name": "bash", "arguments": {"command": "touch begun; sleep 98764.5"}}

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 
 from ogcode.agent.events import Emit, Steered
 from ogcode.agent.model import ModelError
-from ogcode.tui.desk import Ask
-from ogcode.tui.prompt_desk import EditorFailed, Ran
+from ogcode.tui.desks.desk import Ask
+from ogcode.tui.desks.prompt import EditorFailed, Ran
 from ogcode.tui.screen.app import Ogcode
 from ogcode.tui.screen.parser import QuickParser
 from ogcode.tui.screen.prompt import Prompt

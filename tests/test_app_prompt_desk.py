@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from ogcode.agent.durable import born
 from ogcode.agent.events import Event, Steered, ToolFinished, ignore
+from ogcode.agent.files.durable import born
 from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Rules
+from ogcode.agent.rights.permissions import Rules
 from ogcode.agent.turn import Limits, Message, ToolCall, Verdict
-from ogcode.tui.conversation import Conversation
+from ogcode.tui.behind.conversation import Conversation
+from ogcode.tui.desks.prompt import EditorFailed, Ran
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import Here, look_around, utc_now
-from ogcode.tui.prompt_desk import EditorFailed, Ran
 from ogcode.tui.toolbox import open_library
 
 DOT = base64.b64decode(
@@ -231,7 +231,7 @@ DRAFTING = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, "tests")
-from ogcode.tui.drafts import Drafts
+from ogcode.tui.message.drafts import Drafts
 drafts = Drafts(Path(sys.argv[1]), Path("/a/project"))
 print(drafts.take(), flush=True)
 drafts.keep(sys.argv[2])

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.tui.file_index import FileIndex, _ranked
-from ogcode.tui.mentions import half_typed, mentions, written
-from ogcode.tui.prompt_desk import Found
+from ogcode.tui.desks.prompt import Found
+from ogcode.tui.message.file_index import FileIndex, _ranked
+from ogcode.tui.message.mentions import half_typed, mentions, written
 
 
 def never() -> bool:

@@ -20,7 +20,7 @@ from ogcode.agent.events import Emit, Event, Nested, ReasoningDelta, ToolFinishe
 from ogcode.agent.model import ModelError
 from ogcode.agent.tools.ask_user import Alternative, Question
 from ogcode.agent.turn import ToolCall
-from ogcode.tui.desk import Ask
+from ogcode.tui.desks.desk import Ask
 from ogcode.tui.screen.app import Ogcode
 from ogcode.tui.screen.blocks.fold import Fold
 from ogcode.tui.screen.diff import laid_out, rows_of

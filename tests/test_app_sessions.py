@@ -15,16 +15,16 @@ from stage_sessions import StagedSessions, a_session
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from ogcode.agent.durable import Lock
 from ogcode.agent.events import ignore
+from ogcode.agent.files.durable import Lock
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Rules
+from ogcode.agent.rights.permissions import Rules
 from ogcode.agent.transcript import recollect
 from ogcode.agent.turn import Limits, ToolCall, Verdict
 from ogcode.tui.arguments import parse
+from ogcode.tui.behind.conversation import Conversation
 from ogcode.tui.choice import Choice
-from ogcode.tui.conversation import Conversation
-from ogcode.tui.desk import NotDone
+from ogcode.tui.desks.desk import NotDone
 from ogcode.tui.earlier import lock_file
 from ogcode.tui.place import Here, look_around, utc_now
 from ogcode.tui.screen.app import Ogcode

@@ -11,15 +11,15 @@ from stage import SIZE, Stage, screen_text, sees, until
 from stage_showing import StagedShowing
 from textual.pilot import Pilot
 
-from ogcode.agent import tokens
 from ogcode.agent.events import ignore
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Mode, Rules
+from ogcode.agent.rights.permissions import Mode, Rules
 from ogcode.agent.tools.ask_user import Question
 from ogcode.agent.turn import Limits, ToolCall, Verdict
+from ogcode.agent.window import tokens
+from ogcode.tui.behind.context import Part
+from ogcode.tui.behind.conversation import Conversation
 from ogcode.tui.choice import Choice
-from ogcode.tui.context import Part
-from ogcode.tui.conversation import Conversation
 from ogcode.tui.place import Here, look_around, utc_now
 from ogcode.tui.screen.actions.shown import context_told
 from ogcode.tui.screen.app import Ogcode

@@ -12,7 +12,7 @@ from test_app_terminal import staged
 
 from ogcode.agent.events import Answered, Emit, TextDelta
 from ogcode.agent.turn import Usage
-from ogcode.tui.desk import Ask
+from ogcode.tui.desks.desk import Ask
 from ogcode.tui.screen.prompt import Prompt
 from ogcode.tui.screen.transcript import Transcript
 

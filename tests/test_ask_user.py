@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from test_prompt_budget import as_sent
 
-from ogcode.agent import tokens
 from ogcode.agent.events import Event, Steered, ToolFinished, ignore
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Mode, Rules
+from ogcode.agent.rights.permissions import Mode, Rules
 from ogcode.agent.tool import ToolError
 from ogcode.agent.tools.ask_user import Alternative, Question, ask_user_tool
 from ogcode.agent.turn import Limits, ToolCall, Verdict
-from ogcode.tui.conversation import Conversation
+from ogcode.agent.window import tokens
+from ogcode.tui.behind.conversation import Conversation
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import Here, look_around, utc_now
 from ogcode.tui.wiring import open_session

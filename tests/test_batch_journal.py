@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.seal import Seal
+from ogcode.agent.rights.seal import Seal
 from ogcode.tui.batch.journal import Journal
 
 

@@ -11,7 +11,7 @@ from ogcode.agent.memory.extract import extract_note, is_short_talk, title_of
 from ogcode.agent.memory.job import Job, digest
 from ogcode.agent.memory.markdown import sections
 from ogcode.agent.memory.notes import parse_note
-from ogcode.agent.secrets import known_secrets
+from ogcode.agent.sensitive.secrets import known_secrets
 from ogcode.agent.turn import Outcome, Step, ToolCall, Turn, Usage
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.config import ConfigBroken, load_config
-from ogcode.agent.permissions import Rules
+from ogcode.agent.rights.permissions import Rules
+from ogcode.agent.settings.config import ConfigBroken, load_config
 from ogcode.tui.place import look_around, utc_now
 
 PERMISSIONS = {

@@ -6,9 +6,9 @@ from pathlib import Path
 from knowing import a_place, a_repository, call, facts_of, look, talk
 from stage_cli import new_place
 
-from ogcode.agent import tokens
 from ogcode.agent.facts.fact import Fact, item
-from ogcode.tui.context import parts_of_next_request
+from ogcode.agent.window import tokens
+from ogcode.tui.behind.context import parts_of_next_request
 
 
 def named(tmp_path: Path) -> Path:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from ogcode.agent.events import Event, ToolFinished, Warned, ignore
-from ogcode.agent.matching import rule_for
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Rules
+from ogcode.agent.rights.matching import rule_for
+from ogcode.agent.rights.permissions import Rules
 from ogcode.agent.turn import Limits, ToolCall, Verdict
-from ogcode.tui.conversation import Conversation
+from ogcode.tui.behind.conversation import Conversation
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import Here, look_around, utc_now
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.durable import TEMPORARY, Lock, append_line, create_file, replace_file, sweep
+from ogcode.agent.files.durable import TEMPORARY, Lock, append_line, create_file, replace_file, sweep
 
 
 def names(folder: Path) -> list[str]:

@@ -6,8 +6,8 @@ from asking import openai
 from conftest import Serve
 from fake_server import Say
 
-from ogcode.agent.config import ConfigBroken
 from ogcode.agent.events import ignore
+from ogcode.agent.settings.config import ConfigBroken
 from ogcode.agent.turn import Limits, ToolCall, Verdict
 from ogcode.tui.arguments import parse
 from ogcode.tui.earlier import Choice

@@ -8,9 +8,9 @@ from remembered import GOOD, a_job, note_files, scribe, spool
 from saying import Say, Told, say_in
 from stage_cli import Place, new_place
 
+from ogcode.agent.files.root import find_root
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.root import find_root
 
 EMPTY = {"updated": "", "source": "", "summary": ""}
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from knowing import Talk, a_place, a_repository, call, facts_of, look, said, talk
 
-from ogcode.agent import tokens
 from ogcode.agent.transcript import recollect
 from ogcode.agent.turn import ToolCall, Verdict
+from ogcode.agent.window import tokens
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import Here
 
@@ -447,7 +447,7 @@ async def test_the_third_fact_that_one_turn_forgets_is_asked_for(here: Here) -> 
 
 
 async def test_facts_are_kept_in_plan_mode_as_well_and_a_rule_can_forbid_it(here: Here) -> None:
-    from ogcode.agent.permissions import Rules
+    from ogcode.agent.rights.permissions import Rules
     from ogcode.agent.turn import Limits
     from ogcode.tui.toolbox import approval
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ogcode.agent.commands.ground import Ground
-from ogcode.agent.permissions import Rules, decide
+from ogcode.agent.rights.permissions import Rules, decide
 from ogcode.agent.tools.shell import shell_tool
 from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.turn import ToolCall

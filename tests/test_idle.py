@@ -14,11 +14,11 @@ from remembered import GOOD, START, a_job, a_memory, note_files, scribe, spool, 
 from stage import SIZE, screen_text, until
 from stage_cli import NOTE, OGCODE, model_of, new_place, playing, role_of
 
-from ogcode.agent.durable import make_folder
+from ogcode.agent.files.durable import make_folder
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Rules
+from ogcode.agent.rights.permissions import Rules
 from ogcode.agent.turn import Limits
-from ogcode.tui.conversation import Conversation
+from ogcode.tui.behind.conversation import Conversation
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import look_around, utc_now
 from ogcode.tui.screen.app import Ogcode

@@ -6,7 +6,7 @@ from conftest import Serve
 from fake_server import Say
 from stage_cli import Place, model_of, new_place, playing
 
-from ogcode.agent.image import LARGEST, NoImage, read_image
+from ogcode.agent.files.image import LARGEST, NoImage, read_image
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -11,7 +11,7 @@ from saying import Say, Told, say_in
 from stage_cli import Place, new_place
 
 from ogcode.agent.facts.fact import Fact
-from ogcode.tui.facts_desk import listed
+from ogcode.tui.desks.facts import listed
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1z2A"
 

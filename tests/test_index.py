@@ -24,13 +24,13 @@ from remembered import (
     write_note,
 )
 
+from ogcode.agent.files.root import find_root
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.index.conversations import Conversation
 from ogcode.agent.index.listing import listed
 from ogcode.agent.index.refresh import create, refresh
 from ogcode.agent.model import Overloaded
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.root import find_root
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from remembered import a_full_memory, answers, by_hand, facts, from_files, note_files, notes, write_note
 
-from ogcode.agent.durable import Lock
+from ogcode.agent.files.durable import Lock
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.memory.manifest import Manifest
 
@@ -142,7 +142,7 @@ LOOK = """
 import sys
 from pathlib import Path
 from ogcode.agent.index.cache import Memory, open_index
-from ogcode.agent.root import find_root
+from ogcode.agent.files.root import find_root
 sys.stdin.read()
 index = open_index(Memory.of(find_root(Path(sys.argv[1]), None), Path(sys.argv[2])))
 print(*[row[0] for row in index.execute("select id from notes order by created_at desc")])

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from remembered import SESSION, START, a_job, a_memory, by_hand, notes, spool, write_note
 
+from ogcode.agent.files.root import find_root
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.index.ranking import MANY
 from ogcode.agent.memory.extract import extract_note
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.manifest import Manifest
 from ogcode.agent.memory.notes import frontmatter, note_id
-from ogcode.agent.root import find_root
-from ogcode.agent.tokens import count
+from ogcode.agent.window.tokens import count
 from ogcode.librarian.library import Library
 from ogcode.librarian.tools import librarian_tools
 from ogcode.tui.place import ignored_here, look_around, utc_now

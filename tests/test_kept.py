@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.config import ConfigBroken, load_config
-from ogcode.agent.durable import Lock
-from ogcode.agent.kept import keep_rule, with_rule
+from ogcode.agent.files.durable import Lock
+from ogcode.agent.settings.config import ConfigBroken, load_config
+from ogcode.agent.settings.kept import keep_rule, with_rule
 
 SETTINGS = '# mine\nmodel = "a/b"  # the good one\nallow = [ # ours\n  "Bash(make)",\n]\n\n[memory]\nswitch = "on"\n'
 

@@ -7,9 +7,9 @@ from remembered import GOOD, SESSION, START, a_job, a_memory, notes, scribe, spo
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.notes import frontmatter
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.tokens import count
 from ogcode.agent.tool import ToolError
 from ogcode.agent.transcript import Transcript
+from ogcode.agent.window.tokens import count
 from ogcode.librarian.library import Library
 from ogcode.librarian.tools import librarian_tools
 

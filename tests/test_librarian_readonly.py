@@ -16,7 +16,7 @@ from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.notes import frontmatter
 from ogcode.agent.memory.spool import add_job
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.seal import Seal
+from ogcode.agent.rights.seal import Seal
 from ogcode.agent.transcript import Transcript
 
 PARENT = "aaaa1111" + "2" * 24

@@ -10,9 +10,9 @@ from fake_server import Body, Call, FakeServer, Reply, Say
 from stage_cli import NOTE, OGCODE, Place, model_of, new_place, playing, role_of
 
 from ogcode.agent.events import ignore
-from ogcode.agent.permissions import Rules
+from ogcode.agent.rights.permissions import Rules
 from ogcode.agent.turn import Limits, ToolCall, Verdict
-from ogcode.tui.conversation import Conversation
+from ogcode.tui.behind.conversation import Conversation
 from ogcode.tui.earlier import Choice
 from ogcode.tui.models import librarian_here, model_here
 from ogcode.tui.place import Here, look_around, utc_now

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import pytest
 
 from ogcode.agent.events import Answered, Event, Progress, Retrying, TextDelta, ToolFinished, ToolStarted, ignore
-from ogcode.agent.fit import Scale
 from ogcode.agent.guard import NUDGE, repeats
 from ogcode.agent.loop import run_turn
 from ogcode.agent.model import Broken
@@ -15,7 +14,8 @@ from ogcode.agent.models.patient import Patient
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.tool import Tool, ToolError, tool
 from ogcode.agent.turn import Limits, Message, Opening, Step, ToolCall, Usage, Verdict
-from ogcode.agent.view import View
+from ogcode.agent.window.fit import Scale
+from ogcode.agent.window.view import View
 
 FREE = Limits()
 

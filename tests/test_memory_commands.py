@@ -13,10 +13,10 @@ from remembered import GOOD, SESSION, START, a_job, by_hand, note_files, scribe,
 from saying import Told, say_in
 from stage_cli import OGCODE, Place, Serve, model_of, new_place
 
+from ogcode.agent.files.root import find_root
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.prompt import Previous
-from ogcode.agent.root import find_root
 from ogcode.agent.transcript import Transcript
 from ogcode.agent.turn import Turn
 

@@ -10,7 +10,6 @@ import pytest
 from fake_server import Body, FakeServer, Reply, Say, Stall
 from stage_cli import Place, model_of, new_place, role_of
 
-from ogcode.agent.config import ConfigBroken, load_config
 from ogcode.agent.events import Event, TextDelta, ignore
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import jobs
@@ -18,10 +17,11 @@ from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.model import Model
 from ogcode.agent.models.choice import open_model
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Rules
+from ogcode.agent.rights.permissions import Rules
+from ogcode.agent.settings.config import ConfigBroken, load_config
 from ogcode.agent.transcript import recollect
 from ogcode.agent.turn import Limits, ToolCall, Turn, Verdict
-from ogcode.tui.conversation import Conversation
+from ogcode.tui.behind.conversation import Conversation
 from ogcode.tui.earlier import Choice
 from ogcode.tui.opened import Opened
 from ogcode.tui.place import Here, look_around, utc_now

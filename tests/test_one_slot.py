@@ -13,7 +13,8 @@ from fake_server import FakeServer, Reply, Say, Stall
 from remembered import GOOD, a_job, note_files, spool
 from stage_cli import Place, model_of, new_place
 
-from ogcode.agent.durable import Lock
+from ogcode.agent.files.durable import Lock
+from ogcode.agent.files.root import find_root
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import jobs
@@ -29,7 +30,6 @@ from ogcode.agent.models.slot import (
     has_one_slot,
     meeting_place,
 )
-from ogcode.agent.root import find_root
 from ogcode.agent.turn import Message
 
 

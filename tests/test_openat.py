@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.openat import open_below, open_step_by_step
+from ogcode.agent.files.openat import open_below, open_step_by_step
 from ogcode.agent.tools.workspace import Workspace
 
 SWAP = """

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent import tokens
 from ogcode.agent.tool import ToolError
 from ogcode.agent.tools.maps import map_tools
 from ogcode.agent.tools.workspace import Workspace
+from ogcode.agent.window import tokens
 
 SOURCES = {
     "a.py": ("class A:\n    def f(self):\n        pass\n\nasync def g():\n    pass\n", "A 1-3\n f 2-3\ng 5-6"),

@@ -10,9 +10,9 @@ import pytest
 
 from ogcode.agent.events import Answered, Event, ToolFinished, ToolStarted, Warned
 from ogcode.agent.turn import ToolCall, Usage
-from ogcode.tui.asked import BadInput
-from ogcode.tui.progress import Lines, Live, Quiet, Started, cut
-from ogcode.tui.structured import Structure
+from ogcode.tui.headless.asked import BadInput
+from ogcode.tui.headless.progress import Lines, Live, Quiet, Started, cut
+from ogcode.tui.headless.structured import Structure
 
 STARTED = Started("0123456789abcdef" * 2, "openai/x", "ask", ("read",))
 CALL = ToolCall("1", "bash", '{"command": "sleep 1"}')

@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from ogcode.agent.matching import rule_for
-from ogcode.agent.permissions import Decision, Denial, Mode, Rules, decide, policy
+from ogcode.agent.rights.matching import rule_for
+from ogcode.agent.rights.permissions import Decision, Denial, Mode, Rules, decide, policy
 from ogcode.agent.tool import Effect, Tool, ToolError, tool
 from ogcode.agent.turn import ToolCall, Verdict
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent import summary, tokens
 from ogcode.agent.events import ignore
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.prompt import Previous, preface, system_prompt
 from ogcode.agent.tool import Tool
+from ogcode.agent.window import summary, tokens
 from ogcode.tui.earlier import Choice
 from ogcode.tui.knowledge import facts_here
 from ogcode.tui.place import Here, look_around, utc_now

@@ -14,7 +14,7 @@ from fake_server import Body, Call, FakeServer, Say
 from stage_cli import model_of, new_place, playing
 
 from ogcode.agent.events import ignore
-from ogcode.agent.image import SHOWN, dimensions
+from ogcode.agent.files.image import SHOWN, dimensions
 from ogcode.agent.loop import run_turn
 from ogcode.agent.models.choice import open_model
 from ogcode.agent.models.scripted import ScriptedModel

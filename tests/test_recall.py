@@ -9,14 +9,14 @@ from remembered import GOOD, SESSION, a_job, a_memory, notes, scribe, spool, wri
 
 from ogcode.agent.clean import clean
 from ogcode.agent.events import ignore
-from ogcode.agent.fit import size
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.notes import frontmatter
 from ogcode.agent.memory.worked import file_digest
 from ogcode.agent.model import Delta, ModelError, Options, Overloaded, Refused, ToolSpec
 from ogcode.agent.models.scripted import Reply, ScriptedModel
-from ogcode.agent.tokens import count
 from ogcode.agent.turn import Message, ToolCall
+from ogcode.agent.window.fit import size
+from ogcode.agent.window.tokens import count
 from ogcode.librarian.fence import fence, unfenced
 from ogcode.librarian.library import Library
 from ogcode.librarian.recall import LEFT_OUT, NOTHING, STEPS, TOKENS, Citation, RecallFailed, recall

@@ -12,8 +12,8 @@ from test_app import running, send
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.models.scripted import ScriptedModel
+from ogcode.tui.behind.remembering import Remembering
 from ogcode.tui.place import Here
-from ogcode.tui.remembering import Remembering
 
 
 @pytest.fixture

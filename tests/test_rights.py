@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from ogcode.agent.events import ignore
-from ogcode.agent.kept import without_rule
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Rules
-from ogcode.agent.trust import Trust
+from ogcode.agent.rights.permissions import Rules
+from ogcode.agent.rights.trust import Trust
+from ogcode.agent.settings.kept import without_rule
 from ogcode.agent.turn import Limits, ToolCall, Verdict
-from ogcode.tui.conversation import Conversation
+from ogcode.tui.behind.conversation import Conversation
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import Here, look_around, rules_of, utc_now
 

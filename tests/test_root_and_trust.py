@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.root import find_root
-from ogcode.agent.trust import Trust, TrustBroken
+from ogcode.agent.files.root import find_root
+from ogcode.agent.rights.trust import Trust, TrustBroken
 
 NOW = datetime(2026, 9, 12, tzinfo=UTC)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from boxes import PATH, failing_bubblewrap
 
-from ogcode.agent.config import ConfigBroken, load_config
 from ogcode.agent.sandbox.bwrap import bwrap_line
 from ogcode.agent.sandbox.layout import Level, SandboxRefused, Site, layout
 from ogcode.agent.sandbox.tiers import probe
+from ogcode.agent.settings.config import ConfigBroken, load_config
 
 
 class Ground:

@@ -18,12 +18,12 @@ import pytest
 from fake_server import FakeServer, Stall
 from remembered import GOOD, START, a_job, a_memory, note_files, notes, spool, waiting
 
-from ogcode.agent.durable import TEMPORARY, Lock
+from ogcode.agent.files.durable import TEMPORARY, Lock
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.rescribe import rescribe
 from ogcode.agent.memory.spool import jobs, prepare_store, put_back
-from ogcode.agent.trust import Trust
+from ogcode.agent.rights.trust import Trust
 
 END = "\nFive tries with backoff.\n"
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from ogcode.agent.secrets import env_file_values, findings, known_secrets, scrub
+from ogcode.agent.sensitive.secrets import env_file_values, findings, known_secrets, scrub
 
 MIXED = string.ascii_letters + string.digits
 LOWER = string.ascii_lowercase + string.digits

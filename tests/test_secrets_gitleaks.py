@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.secrets import scrub
 from ogcode.agent.sensitive.gitleaks import GitleaksFailed, second_pass
+from ogcode.agent.sensitive.secrets import scrub
 
 PROGRAM = """\
 #!{python} -I

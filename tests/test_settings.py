@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.config import ConfigBroken, load_config
 from ogcode.agent.events import ignore
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Rules
-from ogcode.agent.set_value import SIMPLE, Value, set_value, with_value
+from ogcode.agent.rights.permissions import Rules
+from ogcode.agent.settings.config import ConfigBroken, load_config
+from ogcode.agent.settings.set_value import SIMPLE, Value, set_value, with_value
 from ogcode.agent.turn import Limits, ToolCall, Verdict
+from ogcode.tui.behind.conversation import Conversation
+from ogcode.tui.behind.keys import Keys, load_keys
+from ogcode.tui.behind.own_line import own_line
 from ogcode.tui.choice import Choice
-from ogcode.tui.conversation import Conversation
-from ogcode.tui.desk import NotDone
-from ogcode.tui.keys import Keys, load_keys
-from ogcode.tui.own_line import own_line
+from ogcode.tui.desks.desk import NotDone
 from ogcode.tui.place import Here, look_around, utc_now
 
 USER = (

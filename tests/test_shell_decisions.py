@@ -8,7 +8,7 @@ from ordinary import CHANGING, READING, lines
 
 from ogcode.agent.commands.git import PROTECTED
 from ogcode.agent.commands.ground import Ground
-from ogcode.agent.permissions import Mode, Rules, decide
+from ogcode.agent.rights.permissions import Mode, Rules, decide
 from ogcode.agent.tools.shell import child_environment
 from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.turn import ToolCall

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent import tokens
 from ogcode.agent.events import Event, Retrying, SummedUp, ToolFinished, Warned
-from ogcode.agent.fit import Scale
 from ogcode.agent.loop import run_turn
 from ogcode.agent.model import ContextOverflow, Overloaded, Truncated
 from ogcode.agent.models.scripted import Reply, ScriptedModel
 from ogcode.agent.tool import tool
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Turn, Verdict
+from ogcode.agent.window import tokens
+from ogcode.agent.window.fit import Scale
 from ogcode.tui.earlier import Choice
 from ogcode.tui.place import Here, look_around, utc_now
 from ogcode.tui.wiring import open_session

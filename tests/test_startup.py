@@ -68,7 +68,7 @@ def test_a_scribe_that_finds_the_lock_taken_leaves_before_it_loads_anything_heav
         fcntl.flock(held, fcntl.LOCK_EX)
         loaded = imported("-m", "ogcode.scribe", *[str(tmp_path)] * 2, str(tmp_path / "home"), cwd=tmp_path)
     heavy = {"httpx", "litellm", "textual", "sqlite_utils", "pydantic", "tiktoken", "frontmatter"}
-    assert "ogcode.agent.durable" in loaded
+    assert "ogcode.agent.files.durable" in loaded
     assert spared(heavy, loaded)
 
 

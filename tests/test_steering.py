@@ -21,7 +21,7 @@ from ogcode.agent.session import Keep, Session, Start
 from ogcode.agent.tool import tool
 from ogcode.agent.transcript import recollect
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Turn, Verdict
-from ogcode.agent.view import View
+from ogcode.agent.window.view import View
 from ogcode.tui.earlier import Choice, finish_open_turns
 from ogcode.tui.opened import Opened
 from ogcode.tui.place import Here, look_around

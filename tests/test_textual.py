@@ -7,7 +7,6 @@ from conftest import Serve
 from fake_server import Fail, Say
 from test_prompt_budget import as_sent, offered, place
 
-from ogcode.agent import tokens
 from ogcode.agent.events import Event, Retrying, ToolFinished, ignore
 from ogcode.agent.loop import run_turn
 from ogcode.agent.model import Broken, Delta, Finished, NoToolSupport, Options, Restarted, Text, ToolSpec
@@ -18,6 +17,7 @@ from ogcode.agent.models.textual import Fallback, Textual, schema_of, written
 from ogcode.agent.models.wire import Wire
 from ogcode.agent.tool import tool
 from ogcode.agent.turn import Image, Limits, Message, Opening, ToolCall, Usage, Verdict
+from ogcode.agent.window import tokens
 
 
 @tool(effect="read")

@@ -12,6 +12,7 @@ from faulty import Done, Ended, in_child, kill_at, struck
 from remembered import GOOD, START, a_job, a_memory, by_hand, note_files, notes, scribe, spool, waiting, write_note
 from writers import drain, titled
 
+from ogcode.agent.files.root import find_root
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.health import gone
 from ogcode.agent.memory.spool import prepare_store
@@ -27,7 +28,6 @@ from ogcode.agent.memory.trash import (
 )
 from ogcode.agent.model import Overloaded
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.root import find_root
 from ogcode.tui.commands.init import COMMIT
 
 OUTSIDE = "../outside.md"

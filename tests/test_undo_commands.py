@@ -10,10 +10,10 @@ import pytest
 from ogcode.agent.events import ignore
 from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Rules
+from ogcode.agent.rights.permissions import Rules
 from ogcode.agent.turn import Limits, ToolCall, Verdict
+from ogcode.tui.behind.conversation import Conversation
 from ogcode.tui.commands.notes import open_notes
-from ogcode.tui.conversation import Conversation
 from ogcode.tui.earlier import Choice
 from ogcode.tui.entry import run
 from ogcode.tui.place import Here, look_around, utc_now

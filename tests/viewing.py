@@ -10,11 +10,11 @@ from stage import sees, until
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from ogcode.agent.config import Theme
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.model import Broken, Model
 from ogcode.agent.models.choice import NoModel
 from ogcode.agent.models.scripted import ScriptedModel
+from ogcode.agent.settings.config import Theme
 from ogcode.tui.memory.keeper import Keeper
 from ogcode.tui.place import Here
 from ogcode.tui.screen.memory.app import MemoryApp

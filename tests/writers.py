@@ -10,7 +10,7 @@ from pathlib import Path
 from faulty import Done
 from remembered import GOOD, scribe, spool
 
-from ogcode.agent.durable import TEMPORARY
+from ogcode.agent.files.durable import TEMPORARY
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import drop_job, jobs, prepare_store

@@ -9,7 +9,7 @@ from typing import NoReturn
 from ogcode.agent.memory.switch import SWITCHES, MemorySwitch
 from ogcode.agent.model import EFFORTS, Effort
 from ogcode.agent.nearest import nearest
-from ogcode.agent.permissions import Mode
+from ogcode.agent.rights.permissions import Mode
 from ogcode.agent.sandbox.layout import LEVELS, Level
 from ogcode.tui.help import ENDS, EXAMPLES, MORE, USAGE
 

@@ -4,12 +4,12 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from ogcode.agent.claude import translated
 from ogcode.agent.memory.switch import MemorySwitch
-from ogcode.agent.permissions import Rules
 from ogcode.agent.prompt import Wishes
+from ogcode.agent.rights.claude import translated
+from ogcode.agent.rights.permissions import Rules
 from ogcode.tui.arguments import Arguments, listed
-from ogcode.tui.asked import BadInput, text_of
+from ogcode.tui.headless.asked import BadInput, text_of
 from ogcode.tui.place import Here, Tailored, look_around, rules_of, utc_now
 
 _ALIASES = {"multiedit": "edit"}

@@ -14,11 +14,11 @@ from textwrap import wrap
 from ogcode.agent.clean import clean
 from ogcode.agent.events import Event, Nested, ToolFinished, ToolStarted, TurnFinished, Warned
 from ogcode.agent.models.scripted import ScriptFile
-from ogcode.agent.permissions import Rules
+from ogcode.agent.rights.permissions import Rules
 from ogcode.agent.turn import Limits
 from ogcode.tui.calls import subject
 from ogcode.tui.earlier import Choice
-from ogcode.tui.headless import note_is_there
+from ogcode.tui.headless.run import note_is_there
 from ogcode.tui.opened import Opened
 from ogcode.tui.place import Here, look_around, utc_now
 from ogcode.tui.toolbox import approval

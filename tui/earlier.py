@@ -6,7 +6,7 @@ import uuid
 from dataclasses import replace
 from pathlib import Path
 
-from ogcode.agent.durable import Lock
+from ogcode.agent.files.durable import Lock
 from ogcode.agent.memory.capture import Place, capture
 from ogcode.agent.memory.job import Job
 from ogcode.agent.memory.spool import add_job

@@ -43,19 +43,19 @@ def run(arguments: Sequence[str]) -> int:
 def complain(error: Exception) -> int:
     """Say what went wrong in one sentence; return the exit code."""
     from ogcode.agent.clean import clean
-    from ogcode.agent.config import ConfigBroken
     from ogcode.agent.facts.fact import FactRefused
     from ogcode.agent.memory.trash import TrashRefused
     from ogcode.agent.model import TRANSIENT, ModelError
     from ogcode.agent.models.choice import NoModel
-    from ogcode.agent.secrets import known_secrets, scrub
-    from ogcode.agent.trust import TrustBroken
+    from ogcode.agent.rights.trust import TrustBroken
+    from ogcode.agent.sensitive.secrets import known_secrets, scrub
+    from ogcode.agent.settings.config import ConfigBroken
     from ogcode.agent.undo.plan import NothingToUndo
-    from ogcode.tui.asked import BadInput
     from ogcode.tui.boundary import SandboxMissing
     from ogcode.tui.commands.change import NotChanged
     from ogcode.tui.commands.notes import NoneNamed
     from ogcode.tui.earlier import SessionTaken, SessionUnknown
+    from ogcode.tui.headless.asked import BadInput
 
     match error:
         case SessionUnknown() | SessionTaken() | NoneNamed() | BadInput() | NothingToUndo():
@@ -155,7 +155,7 @@ def _asked(arguments: list[str], frame: "FirstFrame | None") -> int:
         if given.picks:
             sys.stderr.write("ogcode: --resume without an ID picks a session in the app; ogcode sessions lists them\n")
             return USAGE
-        from ogcode.tui.headless import run_headless
+        from ogcode.tui.headless.run import run_headless
 
         return run_headless(given, folder)
     from ogcode.tui.arguments import headless_only

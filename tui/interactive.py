@@ -8,12 +8,12 @@ from pathlib import Path
 
 from ogcode.agent.clean import clean
 from ogcode.agent.model import Model, ModelError
-from ogcode.agent.trust import Trust
+from ogcode.agent.rights.trust import Trust
 from ogcode.agent.turn import Limits
 from ogcode.tui.arguments import Arguments
 from ogcode.tui.arrival import arrive, memory_given, rules_given
+from ogcode.tui.behind.conversation import Conversation, Later
 from ogcode.tui.choice import Choice
-from ogcode.tui.conversation import Conversation, Later
 from ogcode.tui.first_frame import FirstFrame, all_letters, paint, plain_here
 from ogcode.tui.place import Here, ignored_here
 

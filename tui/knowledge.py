@@ -12,7 +12,7 @@ from ogcode.agent.facts.shelf import Known
 from ogcode.agent.facts.store import Facts
 from ogcode.agent.facts.tools import Reach, Session, fact_tools
 from ogcode.agent.loop import Approve
-from ogcode.agent.permissions import Ask, Denial
+from ogcode.agent.rights.permissions import Ask, Denial
 from ogcode.agent.rules import Written, block, find_rules, nested_rules
 from ogcode.agent.session import Session as Asked
 from ogcode.agent.tool import Pictured, Tool

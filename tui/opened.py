@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ogcode.agent.durable import Lock
 from ogcode.agent.events import Emit
+from ogcode.agent.files.durable import Lock
 from ogcode.agent.memory.capture import Place
 from ogcode.agent.memory.spool import prepare_store
 from ogcode.agent.memory.switch import MemorySwitch
@@ -24,7 +24,7 @@ from ogcode.tui.place import Here, branch_at
 from ogcode.tui.toolbox import command_tool, open_library
 
 if TYPE_CHECKING:
-    from ogcode.agent.beyond import Beyonds
+    from ogcode.agent.rights.beyond import Beyonds
     from ogcode.agent.tools.ask_user import AskPerson
     from ogcode.agent.tools.jobs import Jobs
     from ogcode.agent.undo.back import Undo

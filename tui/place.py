@@ -6,22 +6,22 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ogcode.agent.accepted import Accepted
-from ogcode.agent.claude import ClaudeSettingsBroken, claude_rules
-from ogcode.agent.config import Config, ConfigBroken, load_config
-from ogcode.agent.matching import speaks_of
+from ogcode.agent.files.root import Root, find_root
 from ogcode.agent.memory.manifest import Manifest
 from ogcode.agent.model import Effort
-from ogcode.agent.permissions import Mode, Rules
 from ogcode.agent.prompt import Wishes
-from ogcode.agent.root import Root, find_root
+from ogcode.agent.rights.accepted import Accepted
+from ogcode.agent.rights.claude import ClaudeSettingsBroken, claude_rules
+from ogcode.agent.rights.matching import speaks_of
+from ogcode.agent.rights.permissions import Mode, Rules
+from ogcode.agent.rights.seal import Seal
+from ogcode.agent.rights.trust import CLAUDE_SETTINGS, Trust
 from ogcode.agent.rules import FACTS, RULES
 from ogcode.agent.sandbox.layout import Level, Site, hidden_in
-from ogcode.agent.seal import Seal
-from ogcode.agent.secrets import known_secrets
 from ogcode.agent.sensitive.envfiles import env_file_secrets, env_files_in
+from ogcode.agent.sensitive.secrets import known_secrets
+from ogcode.agent.settings.config import Config, ConfigBroken, load_config
 from ogcode.agent.tools.workspace import Workspace
-from ogcode.agent.trust import CLAUDE_SETTINGS, Trust
 
 Clock = Callable[[], datetime]
 

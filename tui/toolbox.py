@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ogcode.agent.events import Emit, ignore
 from ogcode.agent.loop import Approve
 from ogcode.agent.model import Model, sees
-from ogcode.agent.permissions import Ask, Denial, Mode, Rules, policy
+from ogcode.agent.rights.permissions import Ask, Denial, Mode, Rules, policy
 from ogcode.agent.tool import Tool
 from ogcode.agent.transcript import rows
 from ogcode.tui.place import Here, mode_here
@@ -65,13 +65,13 @@ def workspace_tools(
 
     `resumed` is the transcript of the session that is gone on with, `admitted` are places outside that may be read.
     """
-    from ogcode.agent.fit import share
     from ogcode.agent.tools.files import file_tools
     from ogcode.agent.tools.ignore import ignore_files
     from ogcode.agent.tools.maps import map_tools
     from ogcode.agent.tools.process import program
     from ogcode.agent.tools.search import search_tools
     from ogcode.agent.tools.todo import last_list, todo_tool
+    from ogcode.agent.window.fit import share
 
     workspace = here.workspace()
     ripgrep = program("rg", here.environ.get("PATH", ""), outside=here.root.top)
@@ -92,9 +92,9 @@ def workspace_tools(
 
 def command_tool(opened: "Opened", outputs: Path, emit: Emit) -> Tool:
     """Build the tool that runs commands and keeps their long outputs in a folder."""
-    from ogcode.agent.fit import share
     from ogcode.agent.tools.shell import shell_tool
-    from ogcode.tui.undoing import noting
+    from ogcode.agent.window.fit import share
+    from ogcode.tui.behind.undoing import noting
 
     here = opened.here
     kept = None if here.root.store.is_symlink() or outputs.is_symlink() else outputs

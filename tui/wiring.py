@@ -7,7 +7,7 @@ import uuid
 from dataclasses import replace
 from pathlib import Path
 
-from ogcode.agent.durable import Lock
+from ogcode.agent.files.durable import Lock
 from ogcode.agent.memory.switch import MemorySwitch
 from ogcode.agent.model import Model
 from ogcode.agent.session import Keep, Session, Start
@@ -27,13 +27,13 @@ def open_session(
         SessionTaken: there is one of the id that a new one is to have.
         SandboxMissing: a sandbox is asked for that can't be had.
     """
-    from ogcode.agent.beyond import Beyonds
+    from ogcode.agent.rights.beyond import Beyonds
     from ogcode.agent.sandbox.layout import Site, hidden
     from ogcode.agent.tools.jobs import Jobs
+    from ogcode.tui.behind.context import too_full
+    from ogcode.tui.behind.undoing import remember_rewound, undo_of
     from ogcode.tui.boundary import Boundary
-    from ogcode.tui.context import too_full
     from ogcode.tui.knowledge import Knowledge
-    from ogcode.tui.undoing import remember_rewound, undo_of
 
     boundary = Boundary.of(here, Path(tempfile.gettempdir(), f"ogcode-{uuid.uuid4().hex}"))
     notices = [*here.notices, *([boundary.notice] if boundary.notice else [])]

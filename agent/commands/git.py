@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ogcode.agent.git_index import GitIndexUnread, submodules
+from ogcode.agent.files.git_index import GitIndexUnread, submodules
+from ogcode.agent.files.root import worktree_folders
 from ogcode.agent.memory.beneath import read_beneath
-from ogcode.agent.root import worktree_folders
 
 _LARGEST = 200_000
 _MOST_REPOSITORIES = 100

@@ -10,7 +10,7 @@ from ogcode.agent.clean import clean
 from ogcode.agent.facts.claim import WRITES
 from ogcode.agent.facts.tools import Reach
 from ogcode.agent.loop import Approve
-from ogcode.agent.permissions import Ask, Denial
+from ogcode.agent.rights.permissions import Ask, Denial
 from ogcode.agent.tool import ToolError
 from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.turn import ToolCall, Verdict

@@ -13,8 +13,8 @@ from ogcode.agent.facts.shelf import NEW_FILE, Known, Place, Shelf
 from ogcode.agent.facts.topic import LARGE, LARGEST, Topic, new_topic, parse_topic, render_topic, titled
 from ogcode.agent.memory.notes import slug
 from ogcode.agent.rules import FACTS
-from ogcode.agent.secrets import findings, scrub
 from ogcode.agent.sensitive.finding import Finding
+from ogcode.agent.sensitive.secrets import findings, scrub
 
 Fate = Literal["new", "known", "forgotten", "refused"]
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from ogcode.agent.durable import append_line, make_folder, replace_file
+from ogcode.agent.files.durable import append_line, make_folder, replace_file
 
 Act = Literal["added", "changed", "forgotten", "undone", "erased"]
 

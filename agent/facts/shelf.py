@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ogcode.agent.accepted import Accepted
 from ogcode.agent.clean import clean
-from ogcode.agent.durable import make_folder, replace_file
 from ogcode.agent.facts.fact import Fact, FactRefused, FactScope, parted
 from ogcode.agent.facts.topic import Topic, parse_topic
+from ogcode.agent.files.durable import make_folder, replace_file
+from ogcode.agent.files.root import Root
 from ogcode.agent.memory.beneath import read_beneath
-from ogcode.agent.root import Root
+from ogcode.agent.rights.accepted import Accepted
 from ogcode.agent.rules import FACTS, Written, find_written
 from ogcode.agent.rules import LARGEST as LARGEST_FILE
 

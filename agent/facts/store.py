@@ -11,8 +11,6 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from ogcode.agent.accepted import Accepted
-from ogcode.agent.durable import Lock, make_folder
 from ogcode.agent.facts.back import take_back
 from ogcode.agent.facts.fact import (
     Fact,
@@ -32,11 +30,13 @@ from ogcode.agent.facts.intake import Given, Weighed, keep, stone, weigh
 from ogcode.agent.facts.log import Act, Done, Log, whole
 from ogcode.agent.facts.shelf import NEW_FILE, Known, Place, Shelf, text_of
 from ogcode.agent.facts.topic import LARGE, LARGEST, Topic, changed_topic, new_topic, parse_topic, render_topic, titled
+from ogcode.agent.files.durable import Lock, make_folder
+from ogcode.agent.files.root import Root
 from ogcode.agent.memory.notes import slug
 from ogcode.agent.memory.spool import prepare_store
-from ogcode.agent.root import Root
+from ogcode.agent.rights.accepted import Accepted
 from ogcode.agent.rules import Written
-from ogcode.agent.secrets import findings, scrub
+from ogcode.agent.sensitive.secrets import findings, scrub
 
 WAIT = 10.0
 """Seconds that a change waits for its turn."""

@@ -13,7 +13,7 @@ from ogcode.agent.facts.fact import FactRefused, one_line
 from ogcode.agent.facts.standing import Standing
 from ogcode.agent.facts.store import WAIT, Facts, FactsBusy
 from ogcode.agent.memory.switch import MemorySwitch
-from ogcode.agent.secrets import findings
+from ogcode.agent.sensitive.secrets import findings
 from ogcode.agent.tool import Tool, ToolError, tool
 
 Reach = Literal["project", "global", "session"]

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ogcode.agent.durable import Lock
+from ogcode.agent.files.durable import Lock
+from ogcode.agent.files.root import Root
 from ogcode.agent.index.listing import Stamp, listed
 from ogcode.agent.index.ours import claim, discard, is_ours
 from ogcode.agent.index.refresh import create, is_true, refresh
 from ogcode.agent.index.rows import SCHEMA
 from ogcode.agent.memory.manifest import Manifest
 from ogcode.agent.memory.spool import prepare_store
-from ogcode.agent.root import Root
-from ogcode.agent.seal import Seal
+from ogcode.agent.rights.seal import Seal
 
 WAIT = 2.0
 """Seconds to wait for another process that is refreshing; then the index is built in memory."""

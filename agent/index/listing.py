@@ -4,8 +4,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from ogcode.agent.files.root import Root
 from ogcode.agent.memory.notes import LARGEST
-from ogcode.agent.root import Root
 
 Stamp = str
 """Size in bytes and mtime in nanoseconds: `1834 1789204452000000000`."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from zlib import crc32
 
-from ogcode.agent.durable import make_folder
+from ogcode.agent.files.durable import make_folder
 from ogcode.agent.index.rows import SCHEMA
 
 CHECKED = 1 << 24

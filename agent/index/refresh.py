@@ -13,7 +13,7 @@ from ogcode.agent.index.listing import Stamp
 from ogcode.agent.index.rows import FACTS, FOREIGN, SCHEMA, WORDS, Row, name_of, row_of
 from ogcode.agent.memory.manifest import Claims, Manifest, State
 from ogcode.agent.memory.words import TOKENIZER
-from ogcode.agent.seal import Seal
+from ogcode.agent.rights.seal import Seal
 
 BATCH = 2_000
 """Notes that are read before they are written to the index."""

@@ -16,7 +16,7 @@ from ogcode.agent.memory.manifest import Claims, Origin
 from ogcode.agent.memory.notes import LARGEST, Note, named_time, parse_note
 from ogcode.agent.memory.spool import is_ours, open_job
 from ogcode.agent.memory.words import parts, searchable
-from ogcode.agent.seal import Seal
+from ogcode.agent.rights.seal import Seal
 
 SCHEMA = 4
 """Number of what is below; an index of another one is made anew."""

@@ -5,7 +5,7 @@ import os
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
 
-from ogcode.agent.openat import open_below
+from ogcode.agent.files.openat import open_below
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ogcode.agent.durable import TEMPORARY, Lock
-from ogcode.agent.git_index import GitIndexUnread, tracked
+from ogcode.agent.files.durable import TEMPORARY, Lock
+from ogcode.agent.files.git_index import GitIndexUnread, tracked
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.memory.beneath import read_beneath
 from ogcode.agent.memory.job import Job

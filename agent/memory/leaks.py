@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ogcode.agent.git_index import GitIndexUnread, tracked
+from ogcode.agent.files.git_index import GitIndexUnread, tracked
+from ogcode.agent.files.root import Root
 from ogcode.agent.memory.beneath import read_beneath
 from ogcode.agent.memory.health import Trouble
-from ogcode.agent.root import Root
-from ogcode.agent.secrets import findings
 from ogcode.agent.sensitive.gitleaks import GitleaksFailed, second_pass
+from ogcode.agent.sensitive.secrets import findings
 
 LARGEST = 64_000_000
 """Bytes of one file; of a longer one the start is looked at, and that is said."""

@@ -10,7 +10,7 @@ from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import Literal
 
-from ogcode.agent.durable import append_line, make_folder
+from ogcode.agent.files.durable import append_line, make_folder
 
 Origin = Literal["own", "edited", "foreign"]
 State = tuple[int, int, int]

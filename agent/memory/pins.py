@@ -4,7 +4,7 @@ import os
 import re
 from hashlib import sha256
 
-from ogcode.agent.durable import replace_file
+from ogcode.agent.files.durable import replace_file
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.index.reading import Entry
 from ogcode.agent.memory.beneath import read_beneath

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ogcode.agent.memory.markdown import cut, left_out
-from ogcode.agent.secrets import scrub
+from ogcode.agent.sensitive.secrets import scrub
 
 OVERLAP = 300
 """Characters beyond a cut that are looked at: enough to know a secret by."""

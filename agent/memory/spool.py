@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from stat import S_ISREG
 
-from ogcode.agent.durable import create_file, make_folder, replace_file
+from ogcode.agent.files.durable import create_file, make_folder, replace_file
 from ogcode.agent.memory.job import Job, JobBroken
 from ogcode.agent.memory.notes import LARGEST, note_id, parse_note
-from ogcode.agent.seal import Seal
+from ogcode.agent.rights.seal import Seal
 
 _IGNORE = b"*\n"
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
-from ogcode.agent.durable import append_line, create_file, make_folder, replace_file, sync_folder
+from ogcode.agent.files.durable import append_line, create_file, make_folder, replace_file, sync_folder
 from ogcode.agent.memory.beneath import open_beneath, read_beneath
 from ogcode.agent.memory.notes import LARGEST, parse_note, slug
 from ogcode.agent.memory.spool import prepare_store

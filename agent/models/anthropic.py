@@ -7,13 +7,13 @@ from contextlib import aclosing
 from urllib.parse import urlunsplit
 
 from ogcode.agent.arguments import shown
-from ogcode.agent.fit import longest, size
 from ogcode.agent.model import Broken, Delta, Options, Prices, ToolSpec
 from ogcode.agent.models.blocks import Blocks
 from ogcode.agent.models.form import Form
 from ogcode.agent.models.textual import written
 from ogcode.agent.models.wire import Wire, address_of
 from ogcode.agent.turn import Message
+from ogcode.agent.window.fit import longest, size
 
 OFFICIAL = "https://api.anthropic.com"
 HEADERS = {"anthropic-version": "2023-06-01"}

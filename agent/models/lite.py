@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from types import ModuleType
 from typing import Any
 
-from ogcode.agent.fit import longest
 from ogcode.agent.model import (
     Broken,
     ContextOverflow,
@@ -27,6 +26,7 @@ from ogcode.agent.models.chunks import Assembly, messages_of, tools_of
 from ogcode.agent.models.openai import asked_of
 from ogcode.agent.models.refusal import lacks_key, quoted, refusal, wait_of
 from ogcode.agent.turn import Message
+from ogcode.agent.window.fit import longest
 
 
 class Lite:

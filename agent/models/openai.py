@@ -5,12 +5,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from urllib.parse import urlunsplit
 
-from ogcode.agent.fit import longest
 from ogcode.agent.model import Broken, Delta, ModelError, NoSuchModel, Options, Prices, Refused, ToolSpec
 from ogcode.agent.models.chunks import SAID_ALOUD, UNSAID, Assembly, count, messages_of, tools_of
 from ogcode.agent.models.form import Form
 from ogcode.agent.models.wire import CONNECT, Wire, address_of
 from ogcode.agent.turn import Message
+from ogcode.agent.window.fit import longest
 
 OFFICIAL = "https://api.openai.com/v1"
 WINDOW = 32_768

@@ -5,11 +5,11 @@ import re
 from collections.abc import AsyncGenerator, Sequence
 
 from ogcode.agent.arguments import fits, fitting
-from ogcode.agent.fit import size
 from ogcode.agent.model import Delta, Finished, Options, Restarted, Text, ToolSpec
 from ogcode.agent.models.around import Around
 from ogcode.agent.models.shapes import SPECIAL, Call, leading, may_be_calls, may_be_closed, named_in, next_in
 from ogcode.agent.turn import Message, ToolCall, Usage
+from ogcode.agent.window.fit import size
 
 _SPECIAL = "|".join(map(re.escape, SPECIAL))
 _LONGEST = max(map(len, SPECIAL))

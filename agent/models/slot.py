@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ogcode.agent.durable import Lock, make_folder
+from ogcode.agent.files.durable import Lock, make_folder
 from ogcode.agent.model import Delayed, Delta, Model, Options, ToolSpec
 from ogcode.agent.models import installed, openai
 from ogcode.agent.models.around import Around

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ogcode.agent.root import worktree_folders
+from ogcode.agent.files.root import worktree_folders
 
 Level = Literal["ro", "ws", "ws+net", "off"]
 """The workspace read-only; writable; writable and with a network; no sandbox."""

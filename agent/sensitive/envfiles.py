@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ogcode.agent.memory.beneath import read_beneath
-from ogcode.agent.secrets import env_file_values
+from ogcode.agent.sensitive.secrets import env_file_values
 
 LARGEST = 100_000
 """Bytes of a file that are looked at."""

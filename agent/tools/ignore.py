@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ogcode.agent.root import worktree_folders
+from ogcode.agent.files.root import worktree_folders
 
 _MOST_BYTES = 1_000_000
 _TOKEN = re.compile(

@@ -1,6 +1,6 @@
 """Pictures of the workspace, for a model that can see them."""
 
-from ogcode.agent.image import SHOWN, WIDEST, dimensions, media_type
+from ogcode.agent.files.image import SHOWN, WIDEST, dimensions, media_type
 from ogcode.agent.tool import Pictured, ToolError
 from ogcode.agent.turn import Image
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ogcode.agent.clean import clean
-from ogcode.agent.openat import open_below
+from ogcode.agent.files.openat import open_below
 from ogcode.agent.tool import ToolError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

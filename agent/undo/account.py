@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from ogcode.agent.durable import append_line
-from ogcode.agent.seal import Seal
+from ogcode.agent.files.durable import append_line
+from ogcode.agent.rights.seal import Seal
 from ogcode.agent.undo.kept import prepare
 
 Act = Literal["change", "undo", "redo", "ran"]

@@ -11,8 +11,8 @@ from pathlib import Path
 from shlex import quote
 
 from ogcode.agent.clean import clean
-from ogcode.agent.durable import sweep
-from ogcode.agent.seal import Seal
+from ogcode.agent.files.durable import sweep
+from ogcode.agent.rights.seal import Seal
 from ogcode.agent.tool import ToolError
 from ogcode.agent.tools.store import load, put, unfinished
 from ogcode.agent.tools.workspace import Workspace

@@ -6,7 +6,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from ogcode.agent.durable import make_folder, replace_file
+from ogcode.agent.files.durable import make_folder, replace_file
 
 MOST_BYTES, MOST_FILES = 256_000_000, 4_000
 """Of all that is kept, for all sessions; beyond that the oldest goes."""

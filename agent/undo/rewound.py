@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ogcode.agent.durable import append_line
-from ogcode.agent.seal import Seal
+from ogcode.agent.files.durable import append_line
+from ogcode.agent.rights.seal import Seal
 from ogcode.agent.undo.account import sealed, sealed_rows
 from ogcode.agent.undo.kept import prepare
 

@@ -10,7 +10,7 @@ from fake_server import Body, Call, Reply, Say, Stall, last_user
 from stage_cli import NOTE, Place, Serve, end_scribe, model_of, new_place, role_of
 from tunnel import tunnel
 
-from ogcode.agent.seal import Seal
+from ogcode.agent.rights.seal import Seal
 from ogcode.tui.batch.journal import Journal
 from ogcode.tui.place import utc_now
 

@@ -8,7 +8,7 @@ from remembered import write_note
 from stage_cli import OGCODE, new_place
 
 from ogcode.agent.index.cache import Memory
-from ogcode.agent.root import find_root
+from ogcode.agent.files.root import find_root
 
 NOTE = "2026-09-12T091412Z--3f8c21aa"
 

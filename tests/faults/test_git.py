@@ -10,12 +10,12 @@ from real_scribe import a_scripted_memory, scribe_command, turns, until
 from remembered import GOOD, SESSION, START, a_job, a_memory, note_files, notes, scribe, spool, waiting
 
 from ogcode.agent.events import Event, Warned
+from ogcode.agent.files.root import find_root
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.health import gone, troubles
 from ogcode.agent.memory.spool import prepare_store
 from ogcode.agent.memory.trash import restore
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.root import find_root
 from ogcode.agent.turn import Limits, ToolCall, Verdict
 from ogcode.librarian.library import Library
 from ogcode.librarian.tools import librarian_tools

@@ -17,7 +17,7 @@ import asyncio, json, resource, sys, time
 from pathlib import Path
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.index.reading import Notes, Scope
-from ogcode.agent.root import find_root
+from ogcode.agent.files.root import find_root
 from ogcode.librarian.library import Library
 from ogcode.librarian.tools import librarian_tools
 memory = Memory.of(find_root(Path(sys.argv[1]), None), Path(sys.argv[2]))

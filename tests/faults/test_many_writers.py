@@ -13,7 +13,7 @@ from faulty import Done, faults, in_child
 from remembered import GOOD, SESSION, a_job, a_memory, note_files, notes, spool, waiting
 from writers import drain
 
-from ogcode.agent.durable import Lock
+from ogcode.agent.files.durable import Lock
 from ogcode.agent.index.cache import Memory
 
 SESSIONS = (SESSION, "9b3e77d0" * 4)

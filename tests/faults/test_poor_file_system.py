@@ -15,7 +15,7 @@ from real_scribe import STRACE, a_scripted_memory, scribe_command, turns
 from remembered import a_job, a_memory
 from writers import OURS, drain
 
-from ogcode.agent.durable import Lock
+from ogcode.agent.files.durable import Lock
 
 
 def poor(error: int) -> None:

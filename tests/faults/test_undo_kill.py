@@ -13,18 +13,18 @@ import pytest
 from faulty import Done, Ended, in_child, kill_at, struck
 from remembered import START
 
-from ogcode.agent.durable import Lock
 from ogcode.agent.events import ignore
+from ogcode.agent.files.durable import Lock
 from ogcode.agent.memory.spool import jobs, prepare_store
 from ogcode.agent.models.scripted import ScriptedModel
 from ogcode.agent.tools.files import file_tools
 from ogcode.agent.transcript import recollect
 from ogcode.agent.turn import Limits, ToolCall, Verdict
 from ogcode.agent.undo.plan import NothingToUndo
+from ogcode.tui.behind.undoing import put_back
 from ogcode.tui.commands.undo import undo_in
 from ogcode.tui.earlier import Choice, finish_open_turns, lock_file
 from ogcode.tui.place import Here, look_around
-from ogcode.tui.undoing import put_back
 from ogcode.tui.wiring import open_session
 
 Work = Callable[[Here, Done], None]

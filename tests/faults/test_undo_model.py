@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from remembered import START
 
-from ogcode.agent.seal import Seal
+from ogcode.agent.rights.seal import Seal
 from ogcode.agent.tool import ToolError
 from ogcode.agent.tools.files import file_tools
 from ogcode.agent.tools.workspace import Workspace

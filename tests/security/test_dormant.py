@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.dormant import runs_later
 from ogcode.agent.events import Event, Warned
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Mode, Rules, decide
+from ogcode.agent.rights.dormant import runs_later
+from ogcode.agent.rights.permissions import Mode, Rules, decide
 from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.turn import Limits, ToolCall
 from ogcode.tui.earlier import Choice

@@ -11,15 +11,15 @@ from knowing import a_repository, agree, call, facts_of, look
 
 from ogcode.agent.events import Event, ToolFinished
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.permissions import Rules
 from ogcode.agent.prompt import Previous, preface
+from ogcode.agent.rights.permissions import Rules
 from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.turn import Limits, ToolCall, Verdict
-from ogcode.tui.attachments import LOOKED_AT, Attaching
-from ogcode.tui.conversation import Conversation
+from ogcode.tui.behind.conversation import Conversation
+from ogcode.tui.desks.prompt import EditorFailed
 from ogcode.tui.earlier import Choice
+from ogcode.tui.message.attachments import LOOKED_AT, Attaching
 from ogcode.tui.place import Here, branch_at
-from ogcode.tui.prompt_desk import EditorFailed
 
 
 @pytest.fixture

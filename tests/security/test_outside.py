@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ogcode.agent.beyond import Beyonds
 from ogcode.agent.events import ignore
 from ogcode.agent.models.scripted import Reply, ScriptedModel
-from ogcode.agent.permissions import Denial, Mode, Rules, policy
+from ogcode.agent.rights.beyond import Beyonds
+from ogcode.agent.rights.permissions import Denial, Mode, Rules, policy
 from ogcode.agent.sandbox.layout import CREDENTIALS
 from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.turn import Limits, ToolCall, Verdict

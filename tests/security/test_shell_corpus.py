@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ogcode.agent.commands.ground import Ground
-from ogcode.agent.matching import rule_for
-from ogcode.agent.permissions import Mode, Rules, decide
+from ogcode.agent.rights.matching import rule_for
+from ogcode.agent.rights.permissions import Mode, Rules, decide
 from ogcode.agent.tools.preview import preview
 from ogcode.agent.tools.workspace import Workspace
 from ogcode.agent.turn import ToolCall

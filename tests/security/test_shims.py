@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ogcode.agent.commands.ground import Ground
-from ogcode.agent.permissions import Rules, decide
+from ogcode.agent.rights.permissions import Rules, decide
 from ogcode.agent.tools.process import program
 from ogcode.agent.turn import ToolCall
 

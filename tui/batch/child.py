@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ogcode.agent.durable import born, make_folder, replace_file
+from ogcode.agent.files.durable import born, make_folder, replace_file
 
 _LAST = 2_000
 """Bytes of a log in which its last line is looked for."""

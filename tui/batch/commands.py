@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ogcode.agent.clean import fold_returns
-from ogcode.agent.root import find_root
+from ogcode.agent.files.root import find_root
 from ogcode.agent.tools.process import program, run
 from ogcode.agent.tools.shell import child_environment
 from ogcode.tui.boundary import Boundary

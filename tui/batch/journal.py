@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from ogcode.agent.durable import append_line
-from ogcode.agent.seal import Seal
+from ogcode.agent.files.durable import append_line
+from ogcode.agent.rights.seal import Seal
 from ogcode.tui.place import Clock
 
 Stage = Literal["preparing", "started", "running", "kept", "checked", "finished", "interrupted"]

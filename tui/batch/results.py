@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from ogcode.agent.durable import append_line
+from ogcode.agent.files.durable import append_line
 from ogcode.tui.batch.worktrees import Diff
 
 FORMAT = 1

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ogcode.agent.permissions import Mode
+from ogcode.agent.rights.permissions import Mode
 from ogcode.agent.sandbox.layout import Level
 from ogcode.tui.batch.child import Child, Files
 from ogcode.tui.batch.commands import Done

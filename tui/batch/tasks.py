@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ogcode.agent.memory.notes import read_head
 from ogcode.agent.nearest import nearest
-from ogcode.agent.permissions import Mode
+from ogcode.agent.rights.permissions import Mode
 from ogcode.tui.arguments import MODES
 
 _NAME = re.compile(r"(?!.*\.\.)(?!.*\.attempt-\d+$)(?!.*\.lock$)[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ogcode.agent.root import find_root
+from ogcode.agent.files.root import find_root
+from ogcode.agent.rights.trust import Trust
 from ogcode.agent.sandbox.layout import SandboxRefused
-from ogcode.agent.secrets import scrub
-from ogcode.agent.trust import Trust
+from ogcode.agent.sensitive.secrets import scrub
 from ogcode.tui.batch.child import Child, last_line, start
 from ogcode.tui.batch.commands import SECONDS, Done, run_command
 from ogcode.tui.batch.journal import Standing

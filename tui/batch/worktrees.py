@@ -10,8 +10,8 @@ from itertools import count
 from pathlib import Path
 
 from ogcode.agent.commands.git import PROTECTED, naming_settings
-from ogcode.agent.durable import make_folder
-from ogcode.agent.root import worktree_folders
+from ogcode.agent.files.durable import make_folder
+from ogcode.agent.files.root import worktree_folders
 
 _NOBODY = ("-c", "user.name=ogcode", "-c", "user.email=ogcode@localhost")
 _SUBMODULE = b"160000 "

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ogcode.agent.durable import born, make_folder
+from ogcode.agent.files.durable import born, make_folder
 from ogcode.agent.memory.spool import prepare_store
-from ogcode.agent.permissions import Mode
+from ogcode.agent.rights.permissions import Mode
 from ogcode.agent.sandbox.layout import LEVELS, Level
 from ogcode.agent.tools.process import program
 from ogcode.tui.arguments import MODES

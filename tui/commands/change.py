@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from ogcode.agent.durable import replace_file
+from ogcode.agent.files.durable import replace_file
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.index.reading import Entry
 from ogcode.agent.memory.health import gone

@@ -16,7 +16,7 @@ from ogcode.agent.models.around import Around
 from ogcode.agent.models.choice import NoModel, chosen, open_client, steadied
 from ogcode.agent.models.offered import loaded_now
 from ogcode.agent.models.slot import at_work
-from ogcode.agent.secrets import scrub
+from ogcode.agent.sensitive.secrets import scrub
 from ogcode.agent.tool import tool
 from ogcode.agent.turn import Limits, Message, Opening, ToolCall, Turn, Verdict
 from ogcode.tui.commands.notes import counted

@@ -4,8 +4,8 @@ import asyncio
 
 from ogcode.agent.model import Model
 from ogcode.agent.models.choice import choose
+from ogcode.tui.behind.context import parts_of_next_request
 from ogcode.tui.commands.terminal import answer, answer_json, flat, remark
-from ogcode.tui.context import parts_of_next_request
 from ogcode.tui.earlier import Choice
 from ogcode.tui.models import model_here
 from ogcode.tui.place import Here

@@ -9,7 +9,7 @@ from ogcode.agent.facts.fact import Fact, FactRefused, FactScope
 from ogcode.agent.facts.log import Done
 from ogcode.tui.commands.notes import NoneNamed
 from ogcode.tui.commands.terminal import answer, answer_json, flat, remark
-from ogcode.tui.facts_desk import forgotten, listed, matching, remembered, taken_back, updated
+from ogcode.tui.desks.facts import forgotten, listed, matching, remembered, taken_back, updated
 from ogcode.tui.knowledge import facts_here
 from ogcode.tui.place import Here
 

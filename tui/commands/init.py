@@ -4,7 +4,7 @@ import contextlib
 import errno
 from pathlib import Path
 
-from ogcode.agent.durable import replace_file
+from ogcode.agent.files.durable import replace_file
 from ogcode.agent.index.cache import Memory, open_index
 from ogcode.agent.memory.beneath import read_beneath
 from ogcode.agent.memory.notes import LARGEST

@@ -6,14 +6,14 @@ from datetime import datetime
 from pathlib import Path
 
 from ogcode.agent.transcript import own_sessions, recollect
+from ogcode.tui.behind.sessions import exported, put_away
 from ogcode.tui.commands.change import NotChanged
 from ogcode.tui.commands.given import Given
 from ogcode.tui.commands.notes import counted
 from ogcode.tui.commands.terminal import answer, answer_json, asked, flat, remark
-from ogcode.tui.desk import NotDone
+from ogcode.tui.desks.desk import NotDone
 from ogcode.tui.earlier import Choice, chosen_session
 from ogcode.tui.place import Here
-from ogcode.tui.sessions import exported, put_away
 
 COMMANDS = ("list", "show", "export", "delete")
 

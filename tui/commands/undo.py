@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from ogcode.agent.durable import Lock
+from ogcode.agent.files.durable import Lock
 from ogcode.agent.transcript import Transcript, own_sessions
 from ogcode.agent.undo.back import Undo
 from ogcode.agent.undo.plan import NothingToUndo, Plan
+from ogcode.tui.behind.undoing import carry_out
 from ogcode.tui.commands.change import NotChanged
 from ogcode.tui.commands.given import Given
 from ogcode.tui.commands.terminal import answer, answer_json, remark
 from ogcode.tui.earlier import Choice, chosen_session, finish_open_turns, lock_file
 from ogcode.tui.place import Here
-from ogcode.tui.undoing import carry_out
 
 COMMANDS = ("list", "last", "to", "redo")
 HELP = "list (without one), put back what the last turn changed, go back to before TURN, or redo what was undone"

@@ -10,14 +10,14 @@ from ogcode.agent.facts.intake import Given, Weighed
 from ogcode.agent.facts.shelf import MOST_TOPICS, Known
 from ogcode.agent.facts.store import Facts, in_turn
 from ogcode.agent.rules import FACTS, RULES
-from ogcode.agent.secrets import scrub
+from ogcode.agent.sensitive.secrets import scrub
 from ogcode.tui.commands.notes import NoneNamed, counted
 from ogcode.tui.commands.terminal import answer, answer_json, flat, remark
+from ogcode.tui.desks.facts import may_keep
 from ogcode.tui.exchange.export import MARK, SCOPES, Kept, read_exported, read_jsonl, to_folder, to_jsonl
 from ogcode.tui.exchange.found import Found, NotReadable
 from ogcode.tui.exchange.markdown import read_file, read_folder
 from ogcode.tui.exchange.openworker import read_database
-from ogcode.tui.facts_desk import may_keep
 from ogcode.tui.knowledge import facts_here
 from ogcode.tui.place import Here
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ogcode.agent.durable import create_file, make_folder
 from ogcode.agent.facts.fact import Fact, FactScope, item, parted
 from ogcode.agent.facts.intake import Given
 from ogcode.agent.facts.shelf import NEW_FILE, Known
+from ogcode.agent.files.durable import create_file, make_folder
 from ogcode.agent.rules import FACTS
 from ogcode.tui.exchange.found import Found, NotReadable, read_text, written_at
 from ogcode.tui.exchange.markdown import topic

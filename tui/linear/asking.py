@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from ogcode.agent.clean import clean
 from ogcode.agent.tools.ask_user import Question
 from ogcode.agent.turn import ToolCall, Verdict
+from ogcode.tui.behind.plans import approved, not_yet, ways_on
+from ogcode.tui.desks.rights import Asking, Unbelieved
 from ogcode.tui.linear.telling import in_words, one_line
-from ogcode.tui.plans import approved, not_yet, ways_on
-from ogcode.tui.rights_desk import Asking, Unbelieved
 
 if TYPE_CHECKING:
     from ogcode.tui.linear.front import Linear

@@ -13,7 +13,7 @@ from ogcode.agent.clean import clean
 from ogcode.agent.model import ModelError
 from ogcode.agent.tools.ask_user import Question
 from ogcode.agent.turn import ToolCall, Verdict
-from ogcode.tui.desk import Desk, NotDone
+from ogcode.tui.desks.desk import Desk, NotDone
 from ogcode.tui.linear.asking import ask_call, ask_change, ask_question
 from ogcode.tui.linear.lines import Lines
 from ogcode.tui.linear.telling import Telling

@@ -21,8 +21,8 @@ from ogcode.agent.events import (
 )
 from ogcode.agent.turn import Turn
 from ogcode.tui.calls import LONGEST, changed_lines, subject
-from ogcode.tui.progress import RECALLS
-from ogcode.tui.work_desk import WorkDesk
+from ogcode.tui.desks.work import WorkDesk
+from ogcode.tui.headless.progress import RECALLS
 
 _LINK = re.compile(r"\[\[[^\[\]\n]+\]\]")
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)")

@@ -14,7 +14,7 @@ from ogcode.agent.memory.rescribe import RescribeImpossible, rescribe
 from ogcode.agent.memory.trash import Tombstone, TrashRefused, forget, restore, undoable
 from ogcode.tui.commands.change import NotChanged, edit, edited_as, editor
 from ogcode.tui.commands.notes import counted
-from ogcode.tui.facts_desk import forgotten, taken_back, updated
+from ogcode.tui.desks.facts import forgotten, taken_back, updated
 from ogcode.tui.memory.desk import Item, Lead, NotDone, Noted, Ruled, Spoiled
 from ogcode.tui.place import Here
 

@@ -73,7 +73,7 @@ def _notes_of(names: Sequence[str]) -> list[str]:
 
 
 def _known(here: Here, notices: list[str]) -> Sequence[Fact]:
-    from ogcode.tui.facts_desk import listed
+    from ogcode.tui.desks.facts import listed
 
     try:
         return listed(here)

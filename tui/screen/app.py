@@ -18,7 +18,7 @@ from textual.widgets import Static
 
 from ogcode.agent.model import ModelError
 from ogcode.agent.turn import ToolCall, Verdict
-from ogcode.tui.desk import Desk
+from ogcode.tui.desks.desk import Desk
 from ogcode.tui.screen.actions.catalogue import named, unknown
 from ogcode.tui.screen.actions.command import parse
 from ogcode.tui.screen.actions.elsewhere import INSTEAD_IN_APP

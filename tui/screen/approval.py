@@ -9,7 +9,7 @@ from textual.widgets import Input
 from ogcode.agent.clean import clean
 from ogcode.agent.turn import ToolCall, Verdict
 from ogcode.tui.calls import given
-from ogcode.tui.rights_desk import Asking
+from ogcode.tui.desks.rights import Asking
 from ogcode.tui.screen.blocks.lines import flat
 from ogcode.tui.screen.card import Asks, paragraph
 from ogcode.tui.screen.diff import Diff

@@ -7,7 +7,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from ogcode.agent.turn import ToolCall, Verdict
-from ogcode.tui.rights_desk import Asking
+from ogcode.tui.desks.rights import Asking
 from ogcode.tui.screen.approval import ApprovalCard
 from ogcode.tui.screen.card import Asks, Card
 

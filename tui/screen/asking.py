@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from ogcode.agent.tools.ask_user import Question
-from ogcode.tui.plans import approved, not_yet, ways_on
-from ogcode.tui.rights_desk import Unbelieved
+from ogcode.tui.behind.plans import approved, not_yet, ways_on
+from ogcode.tui.desks.rights import Unbelieved
 from ogcode.tui.screen.blocks.lines import flat
 from ogcode.tui.screen.card import Asks, paragraph
 from ogcode.tui.screen.diff import Diff

@@ -13,10 +13,10 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ogcode.agent.clean import clean
-from ogcode.tui.desk import Desk
+from ogcode.tui.desks.desk import Desk
+from ogcode.tui.desks.work import JobLine
 from ogcode.tui.screen.blocks.lines import flat
 from ogcode.tui.screen.status import StatusLine
-from ogcode.tui.work_desk import JobLine
 
 if TYPE_CHECKING:
     from ogcode.tui.screen.app import Ogcode

@@ -5,7 +5,7 @@ from pathlib import Path
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.keys import Keys
 
-from ogcode.tui.desk import Desk
+from ogcode.tui.desks.desk import Desk
 from ogcode.tui.first_frame import FirstFrame
 from ogcode.tui.screen.app import Ogcode
 from ogcode.tui.screen.driver import driver_of

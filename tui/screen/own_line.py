@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from ogcode.agent.clean import clean
-from ogcode.tui.desk import NotDone
+from ogcode.tui.desks.desk import NotDone
 
 if TYPE_CHECKING:
-    from ogcode.tui.desk import Status
+    from ogcode.tui.desks.desk import Status
     from ogcode.tui.screen.app import Ogcode
 
 PAUSE = 0.3

@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.widgets import Static, TextArea
 
 from ogcode.agent.clean import clean
-from ogcode.tui.mentions import written
-from ogcode.tui.prompt_desk import PromptDesk
+from ogcode.tui.desks.prompt import PromptDesk
+from ogcode.tui.message.mentions import written
 from ogcode.tui.screen.frames import draw_now
 from ogcode.tui.screen.suggestions import Suggestions
 from ogcode.tui.screen.writing.completing import Completing

@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ogcode.agent.clean import clean
-from ogcode.tui.desk import Status
+from ogcode.tui.desks.desk import Status
 
 Part = tuple[int, Content]
 """A rank, and what is said: where there is no room for all, the highest rank goes first."""

@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.theme import Theme as Colours
 
-    from ogcode.agent.config import Theme
+    from ogcode.agent.settings.config import Theme
 
 ASK_BACKGROUND = "\x1b]11;?\x1b\\"
 

@@ -27,6 +27,7 @@ from ogcode.agent.events import (
     Warned,
 )
 from ogcode.agent.turn import ToolCall
+from ogcode.tui.desks.work import WorkDesk
 from ogcode.tui.screen.blocks.call import ToolBlock
 from ogcode.tui.screen.blocks.fold import Fold
 from ogcode.tui.screen.blocks.kinds import tool_block
@@ -34,7 +35,6 @@ from ogcode.tui.screen.blocks.lines import Ending, Line, UserBlock
 from ogcode.tui.screen.blocks.thought import ReasoningBlock
 from ogcode.tui.screen.markdown import Answer
 from ogcode.tui.screen.window import Again, Window
-from ogcode.tui.work_desk import WorkDesk
 
 if TYPE_CHECKING:
     from ogcode.tui.screen.live import LiveAnswer

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ogcode.tui.desk import NotDone
+from ogcode.tui.desks.desk import NotDone
 from ogcode.tui.screen.actions.command import MARGINS, Command, beside
 from ogcode.tui.screen.blocks.lines import flat
 

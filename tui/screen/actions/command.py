@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from ogcode.tui.desk import Desk
+    from ogcode.tui.desks.desk import Desk
 
 
 class Says(Protocol):

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ogcode.tui.desk import NotDone
+from ogcode.tui.desks.desk import NotDone
 from ogcode.tui.screen.actions.command import Command
 from ogcode.tui.screen.blocks.lines import flat
 

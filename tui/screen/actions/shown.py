@@ -8,7 +8,7 @@ from ogcode.agent.clean import clean
 from ogcode.tui.screen.actions.command import MARGINS, Command, Front, beside
 
 if TYPE_CHECKING:
-    from ogcode.tui.context import Part
+    from ogcode.tui.behind.context import Part
     from ogcode.tui.screen.app import Ogcode
 
 _BAR = 20

@@ -1,13 +1,13 @@
 """Which block shows which call."""
 
 from ogcode.agent.turn import ToolCall
+from ogcode.tui.desks.work import WorkDesk
 from ogcode.tui.screen.blocks.asked import AskedBlock
 from ogcode.tui.screen.blocks.call import ToolBlock
 from ogcode.tui.screen.blocks.change import ChangeBlock
 from ogcode.tui.screen.blocks.command import CommandBlock
 from ogcode.tui.screen.blocks.recall import RecallBlock
 from ogcode.tui.screen.blocks.steps import StepsBlock
-from ogcode.tui.work_desk import WorkDesk
 
 
 def tool_block(call: ToolCall, work: WorkDesk | None, difference: str = "") -> ToolBlock:

@@ -8,7 +8,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 
-from ogcode.agent.config import Theme
+from ogcode.agent.settings.config import Theme
 from ogcode.tui.memory.desk import MemoryDesk
 from ogcode.tui.screen.driver import driver_of
 from ogcode.tui.screen.memory.screen import MemoryScreen

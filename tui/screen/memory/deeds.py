@@ -28,7 +28,7 @@ class Deeds:
     def _one(self) -> Item | None:
         """What is read, where that has the focus, else what is chosen in the list."""
         panes = self._screen.panes
-        return panes.page.item if panes.has_keys(panes.page) else self._screen.listing.item
+        return self._screen.reading.item if panes.has_keys(panes.page) else self._screen.listing.item
 
     @property
     def _all(self) -> Sequence[Item]:

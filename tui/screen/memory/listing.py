@@ -94,7 +94,7 @@ class Listing:
         rows.show(len(items), 0 if first else next(same, rows.at), empty=empty if self.overview.today else "")
         if self.item is None:
             reading.nothing()
-        elif first or self.item != before or self._screen.panes.page.item is None:
+        elif first or self.item != before or reading.item is None:
             reading.listed(self.item)
         self._screen.hint()
 

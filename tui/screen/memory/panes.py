@@ -6,6 +6,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.widget import Widget
 
 from ogcode.tui.screen.memory.page import Page
 from ogcode.tui.screen.memory.rows import Lay, Rows
@@ -62,8 +63,8 @@ class Panes(Horizontal):
         pane.display = True
         self.screen.set_focus(pane)
 
-    def has_keys(self, pane: "Rows | Page") -> bool:
-        """Tell whether keys go to a pane: from the moment on at which it is given the focus, not when it hears of it."""
+    def has_keys(self, pane: Widget) -> bool:
+        """Tell whether keys go to a pane: at once, and not when it has heard that it has the focus."""
         return self.screen.focused is pane
 
     @property

@@ -20,6 +20,8 @@ class Reading:
         self._desk = desk
         self.opens = note
         """The note at which the view was opened: Esc leaves from there."""
+        self.item: Item | None = None
+        """What is read, also while its text is still on the way."""
         self._trail = list[Item]()
         """What was read before links were followed."""
 
@@ -38,6 +40,7 @@ class Reading:
             self.opens = ""
 
     def read(self, item: Item) -> None:
+        self.item = item
         self._screen.begin(partial(self._read, item), "read")
 
     async def _read(self, item: Item) -> None:
@@ -65,17 +68,17 @@ class Reading:
         """Show that there is nothing to read."""
         if not (self._trail or self.opens):
             self._screen.workers.cancel_group(self._screen, "read")
+            self.item = None
             self._page.show(None, "", None)
 
     def renew(self, overview: Overview) -> None:
         """Read what is shown once more: it may be another text by now, or gone."""
-        page = self._page
         listed: tuple[Item, ...] = (*overview.notes, *overview.facts, *overview.rules)
         there = {key_of(item): item for item in listed}
-        if page.item and (found := there.get(key_of(page.item))):
+        if self.item and (found := there.get(key_of(self.item))):
             self.read(found)
-        elif page.item and not isinstance(page.item, Spoiled) and not overview.left:
-            if self._screen.panes.has_keys(page):
+        elif self.item and not isinstance(self.item, Spoiled) and not overview.left:
+            if self._screen.panes.has_keys(self._page):
                 self._screen.panes.go(self._screen.panes.items)
             self.choose(self._screen.listing.item)
 
@@ -102,7 +105,7 @@ class Reading:
         if found is None:
             self._screen.say(f"{lead.name} is gone", "$warning")
             return
-        if before := self._page.item:
-            self._trail.append(before)
+        if self.item:
+            self._trail.append(self.item)
         self.read(found)
         self._screen.panes.go(self._page)

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 from textual.worker import Worker
 
 from ogcode.agent.clean import clean
-from ogcode.tui.desk import Status
+from ogcode.tui.desks.desk import Status
 from ogcode.tui.memory.desk import Lead, MemoryDesk
 from ogcode.tui.screen.blocks.lines import flat
 from ogcode.tui.screen.memory.deeds import Deeds
@@ -205,8 +205,9 @@ class MemoryScreen(Screen[None]):
         self.set_focus(self.field)
 
     def action_lead(self, number: int) -> None:
-        if number <= len(leads := self.panes.page.leads):
-            self.reading.follow(leads[number - 1])
+        page = self.panes.page
+        if number <= len(page.leads) and page.item == self.reading.item:
+            self.reading.follow(page.leads[number - 1])
 
     @on(Page.Followed)
     def _followed(self, followed: Page.Followed) -> None:

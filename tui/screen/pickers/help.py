@@ -10,8 +10,8 @@ from textual.events import Key, Resize
 from textual.screen import Screen
 from textual.widgets import Static
 
-from ogcode.tui.desk import Status
-from ogcode.tui.keys import ACTIONS
+from ogcode.tui.behind.keys import ACTIONS
+from ogcode.tui.desks.desk import Status
 from ogcode.tui.screen.actions.catalogue import COMMANDS
 from ogcode.tui.screen.status import StatusLine
 

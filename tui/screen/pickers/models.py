@@ -6,7 +6,7 @@ from textual import work
 from textual.content import Content
 
 from ogcode.agent.model import ModelError
-from ogcode.tui.desk import Desk, ModelLine
+from ogcode.tui.desks.desk import Desk, ModelLine
 from ogcode.tui.screen.blocks.lines import flat
 from ogcode.tui.screen.pickers.picker import Picker, Row
 

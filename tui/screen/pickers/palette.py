@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.fuzzy import FuzzySearch
 
-from ogcode.tui.desk import Status
+from ogcode.tui.desks.desk import Status
 from ogcode.tui.screen.actions.catalogue import COMMANDS, named
 from ogcode.tui.screen.pickers.picker import Picker, Row
 

@@ -14,7 +14,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ogcode.agent.clean import clean
-from ogcode.tui.desk import Status
+from ogcode.tui.desks.desk import Status
 from ogcode.tui.screen.status import StatusLine
 
 _SHOWN = 300

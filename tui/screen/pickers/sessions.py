@@ -12,11 +12,11 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from ogcode.agent.clean import clean
-from ogcode.tui.desk import NotDone, Status
+from ogcode.tui.desks.desk import NotDone, Status
+from ogcode.tui.desks.sessions import SessionLine, SessionsDesk
 from ogcode.tui.screen.blocks.lines import flat
 from ogcode.tui.screen.pickers.naming import NameScreen
 from ogcode.tui.screen.pickers.picker import Picker, Row
-from ogcode.tui.sessions_desk import SessionLine, SessionsDesk
 
 _LINES = 12
 """Of one request or answer that are shown."""

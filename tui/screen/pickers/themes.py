@@ -2,8 +2,8 @@
 
 from textual.content import Content
 
-from ogcode.agent.config import THEMES, Theme
-from ogcode.tui.desk import Desk
+from ogcode.agent.settings.config import THEMES, Theme
+from ogcode.tui.desks.desk import Desk
 from ogcode.tui.screen.pickers.picker import Picker, Row
 from ogcode.tui.screen.themes import Themed
 

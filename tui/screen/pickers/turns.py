@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from ogcode.tui.desk import Status
+from ogcode.tui.desks.desk import Status
 from ogcode.tui.screen.blocks.lines import flat
 from ogcode.tui.screen.pickers.picker import Picker, Row
 

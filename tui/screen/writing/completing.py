@@ -2,8 +2,8 @@
 
 from textual.widgets import TextArea
 
-from ogcode.tui.mentions import half_typed
-from ogcode.tui.prompt_desk import Found, PromptDesk
+from ogcode.tui.desks.prompt import Found, PromptDesk
+from ogcode.tui.message.mentions import half_typed
 from ogcode.tui.screen.suggestions import Suggestions
 from ogcode.tui.screen.writing.offers import Offer, commands, files
 from ogcode.tui.screen.writing.seeking import Seeking

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ogcode.tui.mentions import written
+from ogcode.tui.message.mentions import written
 from ogcode.tui.screen.actions.catalogue import COMMANDS, matching
 from ogcode.tui.screen.actions.command import Command
 

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ogcode.tui.mentions import written
-from ogcode.tui.prompt_desk import EditorFailed, PromptDesk
+from ogcode.tui.desks.prompt import EditorFailed, PromptDesk
+from ogcode.tui.message.mentions import written
 
 if TYPE_CHECKING:
     from ogcode.tui.screen.prompt import Prompt

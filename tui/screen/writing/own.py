@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.worker import Worker
 
 from ogcode.agent.clean import clean, fold_returns
-from ogcode.tui.prompt_desk import PromptDesk, Ran
+from ogcode.tui.desks.prompt import PromptDesk, Ran
 from ogcode.tui.screen.blocks.fold import Fold
 from ogcode.tui.screen.blocks.lines import flat
 

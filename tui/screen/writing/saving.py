@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from textual.widget import Widget
 
-from ogcode.tui.prompt_desk import PromptDesk
+from ogcode.tui.desks.prompt import PromptDesk
 
 _EVERY = 1.0
 """Seconds between two times that it is written, at least."""

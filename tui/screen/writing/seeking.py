@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from textual.widget import Widget
 
-from ogcode.tui.prompt_desk import Found, PromptDesk
+from ogcode.tui.desks.prompt import Found, PromptDesk
 
 _AGAIN = 0.2
 """Seconds until a list that is still being made is asked again."""

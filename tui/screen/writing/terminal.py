@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
-from ogcode.tui.prompt_desk import EditorFailed
+from ogcode.tui.desks.prompt import EditorFailed
 
 
 async def on_terminal(app: App[Any], command: Sequence[str], folder: Path) -> int:

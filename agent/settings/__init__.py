@@ -1,0 +1,1 @@
+"""Settings: read, and changed by a person's word."""

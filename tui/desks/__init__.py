@@ -1,0 +1,1 @@
+"""What the app needs of the rest of ogcode, subject by subject."""

@@ -1,0 +1,1 @@
+"""Runs without a screen: what they are asked, and what they say."""
