@@ -122,13 +122,6 @@ async def test_what_was_forgotten_elsewhere_is_brought_back_here(here: Here) -> 
         await seen.shows("nothing was forgotten or edited that could be taken back")
 
 
-async def test_what_is_typed_ahead_of_the_screen_is_done_to_what_was_gone_to(here: Here) -> None:
-    async with viewing(here) as seen:
-        await seen.shows("The jitter in calc.py stays.")
-        typed_at_once(seen.pilot.app, "hjGklhlGlxx")
-        await seen.shows(f"forgotten: {FIRST}; u brings it back")
-
-
 async def test_marks_stay_where_what_was_to_be_done_could_not(here: Here) -> None:
     async with viewing(here) as seen:
         await seen.press("m", "r")
