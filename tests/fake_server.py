@@ -12,6 +12,7 @@ import json
 import select
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -280,8 +281,9 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
             for name, text in ({"Content-Type": "application/json"} | dict(headers or {})).items():
                 self.send_header(name, text)
             self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            with suppress(ConnectionError):  # who asked has left
+                self.end_headers()
+                self.wfile.write(content)
 
         def _begin(self, kind: str) -> None:
             self.send_response(200)
