@@ -1,18 +1,18 @@
 """The memory view: looking around in it."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from knowing import a_place
 from remembered import GOOD, START, scribe, write_note
 from stage import screen_text
-from viewing import CAPPED, CITING, FIRST, fill, viewing
+from viewing import CAPPED, CITING, FIRST, a_keeper, fill, viewing
 
 from ogcode.agent.clean import clean
 from ogcode.agent.index.cache import Memory
 from ogcode.agent.memory.notes import LARGEST
 from ogcode.agent.models.scripted import ScriptedModel
-from ogcode.agent.settings.config import Theme
 from ogcode.agent.turn import Usage
 from ogcode.agent.usage import log_usage
 from ogcode.tui.place import Here
@@ -80,6 +80,14 @@ async def test_a_search_finds_facts_too_and_marks_what_it_found(here: Here) -> N
         whole = seen.page.render()
         hits = [span for span in whole.spans if str(span.style) == HIT]
         assert [whole.plain[hit.start : hit.end] for hit in hits] == ["jitt"]
+
+
+async def test_a_search_that_is_typed_at_once_is_all_of_it_the_search(here: Here) -> None:
+    async with viewing(here) as seen:
+        seen.type_at_once("/jitter")
+        await seen.shows("1 for “jitter”")
+        await seen.press("slash", "q", "p")
+        await seen.shows("nothing has “jitter/qp”")
 
 
 async def test_what_nothing_holds_whole_is_answered_by_the_nearest_and_said_so(here: Here) -> None:
@@ -186,7 +194,8 @@ async def test_what_is_malformed_or_huge_or_hostile_is_shown_and_does_nothing(he
 async def test_an_empty_memory_says_so_in_one_pane_too_and_no_key_does_harm(tmp_path: Path) -> None:
     async with viewing(a_place(tmp_path), size=(60, 20)) as seen:
         await seen.shows("There are no notes yet; each turn leaves one.")
-        await seen.press(*"jpxxM1vney", "g", "f", "enter", "tab", "h", "h", "l")
+        seen.type_at_once("jpxxM1vneyhhlgf")
+        await seen.press("enter", "tab")
         await seen.shows("There are no notes yet")
         await seen.search("qqqq")
         await seen.shows("nothing has “qqqq”")
@@ -213,9 +222,8 @@ async def test_notes_that_cannot_be_read_are_told_of(here: Here) -> None:
         await seen.shows("2 files among the notes are left out; ogcode memory doctor says why")
 
 
-@pytest.mark.parametrize("theme", ["light", "high-contrast"])
-async def test_the_chosen_row_is_in_one_tone_so_that_all_of_it_can_be_read(here: Here, theme: Theme) -> None:
-    async with viewing(here, theme=theme) as seen:
+async def test_the_chosen_row_is_in_one_tone_so_that_all_of_it_can_be_read(here: Here) -> None:
+    async with viewing(here, theme="high-contrast") as seen:
         await seen.until(lambda: "interrupted" in seen.rows.render_line(1).text)
         chosen, other = (
             {each.style.color for each in seen.rows.render_line(y) if each.style and each.text.strip()} for y in (1, 3)
@@ -250,13 +258,16 @@ async def test_what_others_write_appears_while_the_choice_and_the_marks_stay(her
         await seen.shows("Five tries with backoff.")
 
 
-async def test_a_note_that_another_program_changes_in_its_place_is_read_anew(here: Here) -> None:
+async def test_a_note_that_another_program_changes_in_its_place_is_to_be_read_anew(here: Here) -> None:
     [path] = here.root.memory.glob(f"{CAPPED}--*.md")
-    async with viewing(here) as seen:
-        await seen.shows("The jitter in calc.py stays.")
-        with path.open("r+") as note:
-            note.write(CITING.replace("stays.", "went. "))
-        await seen.shows("The jitter in calc.py went.")
+    with closing(a_keeper(here)) as desk:
+        note = (await desk.overview()).notes[0]
+        await desk.text(note)
+        assert not desk.changed()
+        with path.open("r+") as written:
+            written.write(CITING.replace("stays.", "went. "))
+        await desk.leads(note)
+        assert desk.changed()
 
 
 async def test_the_hints_are_of_the_pane_that_has_the_keys(here: Here) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from knowing import facts_of
 from remembered import GOOD, a_job, scribe, spool, write_note
 from stage import sees, until
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -74,6 +75,14 @@ class Seen:
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
+
+    def type_at_once(self, keys: str) -> None:
+        """Press keys without waiting for what one does before the next."""
+        for key in keys:
+            event = Key("slash" if key == "/" else key, key)
+            event.set_sender(self.pilot.app)
+            assert self.pilot.app._driver
+            self.pilot.app._driver.send_message(event)
 
     async def search(self, words: str) -> None:
         await self.press("slash")

@@ -9,7 +9,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 
 from ogcode.tui.screen.memory.page import Page
-from ogcode.tui.screen.memory.rows import Lay, Rows
+from ogcode.tui.screen.memory.rows import Lay, Moved, Rows
 
 THREE, TWO = 120, 80
 """Columns from which on three panes stand side by side, and two."""
@@ -33,10 +33,10 @@ class Panes(Horizontal):
         Binding("v", "source", show=False),
     ]
 
-    def __init__(self, place: Lay, item: Lay) -> None:
+    def __init__(self, place: Lay, item: Lay, moved: Moved) -> None:
         super().__init__()
-        self.places = Rows(place, lines=1, name="places")
-        self.items = Rows(item, lines=2, name="items")
+        self.places = Rows(place, moved, lines=1, name="places")
+        self.items = Rows(item, moved, lines=2, name="items")
         self.page = Page()
 
     def compose(self) -> ComposeResult:

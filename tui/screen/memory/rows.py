@@ -17,15 +17,12 @@ from ogcode.tui.screen.memory.scrolled import Scrolled
 Lay = Callable[[int, int], Sequence[Content]]
 """Lays out the row at a place, in a width: as many lines as rows are tall."""
 
+Moved = Callable[["Rows"], None]
+"""Takes it that another row is chosen, at once: the next key may be for what that brings."""
+
 
 class Rows(Scrolled):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--at", "rows--held"}
-
-    @dataclass
-    class Moved(Message):
-        """Another row is chosen."""
-
-        rows: "Rows"
 
     @dataclass
     class Opened(Message):
@@ -33,9 +30,10 @@ class Rows(Scrolled):
 
         rows: "Rows"
 
-    def __init__(self, lay: Lay, *, lines: int, name: str) -> None:
+    def __init__(self, lay: Lay, moved: Moved, *, lines: int, name: str) -> None:
         super().__init__(name)
         self._lay = lay
+        self._moved = moved
         self._lines = lines
         self.count = 0
         self.at = 0
@@ -76,7 +74,7 @@ class Rows(Scrolled):
         self.at = place
         self.draw(place * self._lines, self._lines)
         self._into_sight()
-        self.post_message(self.Moved(self))
+        self._moved(self)
 
     def _into_sight(self) -> None:
         first = self.at * self._lines

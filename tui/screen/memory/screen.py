@@ -37,8 +37,9 @@ class MemoryScreen(Screen[None]):
     CSS_PATH = "memory.tcss"
     AUTO_FOCUS = "#items"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "back", show=False),
-        Binding("slash", "search", show=False),
+        Binding("escape", "back", show=False),
+        Binding("q", "do('back')", show=False),
+        Binding("slash", "search", show=False, priority=True),  # what is typed right behind it belongs to the search
         Binding("down", "to_list", show=False),
         *(Binding(key, f"begin('{key}')", show=False) for key in "gx"),
         *(Binding(str(number), f"lead({number})", show=False) for number in range(1, 10)),
@@ -72,7 +73,7 @@ class MemoryScreen(Screen[None]):
         with Horizontal(id="search"):
             yield Static("/", markup=False)
             yield Input(self.listing.query, placeholder="Search notes and facts", select_on_focus=False)
-        yield Panes(self.listing.place_row, self.listing.item_row)
+        yield Panes(self.listing.place_row, self.listing.item_row, self._moved)
         yield Static(markup=False, id="said", classes="line")
         yield Static(markup=False, id="hints", classes="line")
         if self._status:
@@ -83,6 +84,11 @@ class MemoryScreen(Screen[None]):
         self.hint()
         self.listing.load()
         self.set_interval(LOOK, self.listing.look)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a search is typed, letters are letters, also those that were typed before the field was there."""
+        typing = self.is_mounted and self.focused is self.field and action not in ("back", "to_list")
+        return not typing and super().check_action(action, parameters)
 
     def begin(
         self, work: Callable[[], Coroutine[None, None, None]], group: str, *, exclusive: bool = True
@@ -132,10 +138,9 @@ class MemoryScreen(Screen[None]):
         told = count + hints(pane, self.size.width - 2 - len(count))
         self.query_one("#hints", Static).update(Content(told), layout=False)
 
-    @on(Rows.Moved)
-    def _moved(self, moved: Rows.Moved) -> None:
-        self.reading.choose(self.listing.item if moved.rows is self.panes.items else None)
-        if moved.rows is self.panes.places:
+    def _moved(self, rows: Rows) -> None:
+        self.reading.choose(self.listing.item if rows is self.panes.items else None)
+        if rows is self.panes.places:
             self.listing.choose_place()
 
     @on(Input.Changed)
@@ -184,6 +189,7 @@ class MemoryScreen(Screen[None]):
             "undo": deeds.undo,
             "rescribe": deeds.rescribe,
             "copy_path": deeds.copy_path,
+            "back": self.action_back,
         }
         does[what]()
 
