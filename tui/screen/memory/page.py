@@ -190,4 +190,5 @@ def _head(item: Item) -> Content:
             return Content("\n").join(lines)
         case Fact() | Ruled() | Spoiled():
             first, second = item_row(item, 10_000, mark=False, hits=None)
-            return Content("\n").join([first[2:], Content(clean(second.plain[2:]))])
+            lines = [first[2:], Content(clean(second.plain[2:]))]
+            return Content("\n").join(lines[1:] if isinstance(item, Fact) and item.text == item.summary else lines)

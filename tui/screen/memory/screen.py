@@ -41,7 +41,7 @@ class MemoryScreen(Screen[None]):
         Binding("q", "do('back')", show=False),
         Binding("slash", "search", show=False, priority=True),  # what is typed right behind it belongs to the search
         Binding("down", "to_list", show=False),
-        *(Binding(key, f"begin('{key}')", show=False) for key in "gx"),
+        *(Binding(key, f"begin('{key}')", show=False) for key in "gxf"),
         *(Binding(str(number), f"lead({number})", show=False) for number in range(1, 10)),
         Binding("e", "do('edit')", show=False),
         Binding("p", "do('pin')", show=False),
@@ -155,10 +155,8 @@ class MemoryScreen(Screen[None]):
         """Take the second key of two; every other one ends what the first began."""
         prefix, self._prefix = self._prefix, ""
         match prefix, event.character or event.key:
-            case "g", "g":
-                self.panes.action_top()
-            case "g", "f":
-                self.deeds.visit_source()
+            case "g", "g" | "f" as second:
+                self._go(second)
             case "x", "x":
                 self.deeds.forget()
             case "x", other:
@@ -174,10 +172,19 @@ class MemoryScreen(Screen[None]):
         self.hint()
 
     def action_begin(self, key: str) -> None:
-        """Wait for the second key of two."""
-        if key == "g" or self.deeds.doom():
+        """Wait for the second key of two, or take it where both came at once; what would forget is asked for again."""
+        if self._prefix == "g" and key in "gf":
+            self._go(key)
+            self._prefix = ""
+        elif key == "g" or (key == "x" and self.deeds.doom()):
             self._prefix = key
-            self.hint()
+        self.hint()
+
+    def _go(self, second: str) -> None:
+        if second == "g":
+            self.panes.action_top()
+        else:
+            self.deeds.visit_source()
 
     def action_do(self, what: str) -> None:
         deeds = self.deeds
