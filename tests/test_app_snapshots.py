@@ -129,7 +129,7 @@ def test_an_approval_of_a_change(snap_compare: Snap) -> None:
 
 def test_an_approval_in_a_small_terminal(snap_compare: Snap) -> None:
     app = stand(Stage([calling(EDIT, why="it changes a file")], shown=LONG))
-    assert snap_compare(app, terminal_size=(80, 24), run_before=typed("make Send retry", "yes, once"))
+    assert snap_compare(app, terminal_size=(80, 24), run_before=typed("make Send retry", "see the rest"))
 
 
 def test_the_commands(snap_compare: Snap) -> None:
