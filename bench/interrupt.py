@@ -58,7 +58,7 @@ def main() -> None:
     for kind in HANGS:
         taken = list[float]()
         for _ in range(runs):
-            with tempfile.TemporaryDirectory() as folder:
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
                 taken.append(run(ogcode, kind, Path(folder)) * 1e3)
         taken.sort()
         print(  # what it is for
